@@ -1,0 +1,199 @@
+"""What a stage is, how its parameters are read, and how it is found by name.
+
+A stage is one file with one class and a line ``STAGE = TheClass`` at its end. Its name is its
+place: ``filters.url`` is ``corpusmill.stages.filters.url``; a leading ``classifiers.`` or
+``tokenizers.`` names those rooms. Nothing is registered by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+
+from .document import Document, Outcome, Page, Record, Scalar
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from .context import TaskContext
+
+Kind = Literal["source", "map", "measure", "decide", "barrier", "sink"]
+SignalType = Literal["int", "float", "bool", "str"]
+
+
+class Asset(str):
+    """Type of a parameter that names a file or folder (a model, a word list, benchmarks).
+
+    The plan resolves it to size and sha256 before any task starts; in `Stage.setup` the
+    parameter holds the absolute path. The identity of a stage holds the digest, not the path.
+    ``package:sample/x`` is looked up in ``corpusmill.configs``; other values relative to the
+    recipe.
+    """
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class NoParams:
+    """Parameters of a stage that has none."""
+
+
+class Stage:
+    """Base of map, measure and decide stages. Subclasses set the class attributes and `apply`.
+
+    `version` rises with every change of output. `pins` names the distributions whose versions
+    determine the output. `takes` says whether it works on raw pages, on documents, or on both.
+    `reads` and `writes` are signals; `reasons` the codes that `apply` may drop with.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+    kind: ClassVar[Kind]
+    pins: ClassVar[tuple[str, ...]] = ()
+    takes: ClassVar[Literal["page", "document", "any"]] = "document"
+    edits_text: ClassVar[bool] = False
+    Params: ClassVar[type] = NoParams
+
+    reads: tuple[str, ...] = ()
+    writes: Mapping[str, SignalType] = {}
+    reasons: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+
+    def __init__(self, params: Any) -> None:
+        """Cheap and pure: may set `reads`, `writes` and `reasons` from `params`, load nothing."""
+        self.params = params
+
+    def setup(self) -> None:
+        """Load what `apply` needs. Called once a process, before the first batch."""
+
+    def apply(self, batch: Sequence[Any]) -> list[Outcome]:
+        """One outcome for each page or document, in order. Kept ones may be changed in place.
+
+        A measure stage returns the documents themselves with `writes` filled in. Raising fails
+        the whole task; what is wrong with one document is a `Failure` in its place.
+        """
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Release what `setup` took (worker processes, files)."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """One input of a source: `path` to open, `relative` to the source's root, size in bytes."""
+
+    source: str
+    path: str
+    relative: str
+    size: int
+
+
+class Source:
+    """Base of readers. `read` yields every record of one file, in file order."""
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+    kind: ClassVar[Kind] = "source"
+    pins: ClassVar[tuple[str, ...]] = ()
+    gives: ClassVar[Literal["page", "document"]] = "page"
+    Params: ClassVar[type] = NoParams
+
+    writes: Mapping[str, SignalType] = {}
+    reasons: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+
+    def __init__(self, params: Any) -> None:
+        self.params = params
+
+    def setup(self) -> None:
+        """Load what `read` needs."""
+
+    def read(self, file: InputFile) -> Iterator[Record]:
+        """Every record, the bad ones too. Bytes that belong to no readable record are one
+        `Failure` record each. Raises InputError only if the file cannot be opened."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class AuxPhase:
+    """A phase of a barrier or sink beside the document phases.
+
+    With `tasks` = "partitions" it runs once per partition, with "one" once. `method` names the
+    method of the stage that runs it: ``method(ctx)``; see `corpusmill.pipeline.context`.
+    """
+
+    name: str
+    tasks: Literal["partitions", "one"]
+    method: str
+
+
+class Barrier:
+    """Base of stages that must see all documents before they decide on one (deduplication).
+
+    `emit` runs at the end of the preceding document phase and returns tables of keys; the
+    phases of `phases` turn them into a table named ``verdicts`` with a column ``id`` (partitioned
+    by id); `decide` runs at the head of the next document phase with the verdict rows of the
+    batch's ids.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+    kind: ClassVar[Kind] = "barrier"
+    pins: ClassVar[tuple[str, ...]] = ()
+    Params: ClassVar[type] = NoParams
+    phases: ClassVar[tuple[AuxPhase, ...]] = ()
+
+    reads: tuple[str, ...] = ()
+    writes: Mapping[str, SignalType] = {}
+    reasons: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+
+    def __init__(self, params: Any) -> None:
+        self.params = params
+
+    def setup(self) -> None:
+        """Load what `emit`, the phases and `decide` need."""
+
+    def emit(self, batch: Sequence[Document]) -> dict[str, tuple[pa.Table, Any]]:
+        """Tables of this batch by name: ``(table, hash)``, `hash` a uint64 array, one value a
+        row, whose leading bits choose the partition (`hash_of_ids` for rows that go with their
+        document, a key's own hash for rows that meet by key)."""
+        raise NotImplementedError
+
+    def decide(
+        self, batch: Sequence[Document], verdicts: Mapping[str, Mapping[str, Any]]
+    ) -> list[Outcome]:
+        """One outcome for each document; `verdicts` maps an id to its row, absent if none."""
+        raise NotImplementedError
+
+
+class Sink:
+    """Base of stages that turn the kept documents into products by `phases` of their own."""
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+    kind: ClassVar[Kind] = "sink"
+    pins: ClassVar[tuple[str, ...]] = ()
+    Params: ClassVar[type] = NoParams
+    phases: ClassVar[tuple[AuxPhase, ...]] = ()
+
+    def __init__(self, params: Any) -> None:
+        self.params = params
+
+    def setup(self) -> None:
+        """Load what the phases need."""
+
+
+class SupportsPhase(Protocol):
+    """What an auxiliary phase calls."""
+
+    def __call__(self, ctx: TaskContext) -> None: ...
+
+
+AnyStage = Stage | Source | Barrier | Sink
+
+__all__ = [
+    "AnyStage", "Asset", "AuxPhase", "Barrier", "Document", "InputFile", "Kind", "NoParams",
+    "Outcome", "Page", "Record", "Scalar", "SignalType", "Sink", "Source", "Stage",
+]  # fmt: skip

@@ -1,0 +1,1 @@
+"""Stages that find benchmark items in documents."""

@@ -1,0 +1,1 @@
+"""Barriers that find documents that repeat each other."""

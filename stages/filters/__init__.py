@@ -1,0 +1,1 @@
+"""Stages that read signals or URLs and keep or drop."""

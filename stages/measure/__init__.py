@@ -1,0 +1,1 @@
+"""Stages that write signals and decide nothing."""

@@ -1,0 +1,1 @@
+"""Readers of crawled input: one module a format."""
