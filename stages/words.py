@@ -1,0 +1,167 @@
+"""Words and lines of a batch of texts in one compiled pass, as arrays that every stage shares.
+
+The word rule, `WORD_RULE`, on the classes of `corpusmill.stages.unicode_data`:
+
+- Code points that are not WORD end a word; IGNORABLE ones are passed over: they neither end nor
+  begin a word nor count in its length, though its bytes may enclose them.
+- In scripts written with spaces a word is a maximal run of letters, marks and numbers. So
+  ``don't`` is two words, ``snake_case`` two, ``3.14`` two, ``naïve`` one.
+- In scripts written without spaces (Han, Kana, Thai, Lao, Khmer, Myanmar) a character is a
+  letter with the marks that follow it; a run of n such characters, n > 1, gives n - 1
+  overlapping pairs, each a word; a lone one is a word by itself. Digits of these scripts follow
+  the first rule. A run of one kind ends where the other kind begins.
+- A mark belongs to the run that stands before it, whatever its script.
+
+Two words have the same hash (64 bits) if and, but for collisions, only if their folded forms
+are equal (see `unicode_data.fold`): case, composition, width and ligatures do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corpusmill.pipeline.errors import StageError
+
+from .unicode_data import tables
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+WORD_RULE = "corpusmill/1"
+"""Name of the word rule above. It rises with every change of what a word or its hash is."""
+
+HAS_ALPHA, ALL_DIGITS, IN_UNSPACED, NON_ASCII, RUN_START, LONE = (1 << bit for bit in range(6))
+"""Bits of `WordTable.flags`: has a letter; decimal digits only; pair or lone character of an
+unspaced script; has a code point outside ASCII; first word of its unspaced run; lone character."""
+
+_MAX_BYTES = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class WordTable:
+    """The words of a batch, in order. Offsets are bytes into each document's own UTF-8."""
+
+    data: npt.NDArray[np.uint8]
+    """The UTF-8 of all documents, one after the other."""
+    byte_start: npt.NDArray[np.int64]
+    """Document d is ``data[byte_start[d]:byte_start[d + 1]]``; one entry more than documents."""
+    doc_start: npt.NDArray[np.int64]
+    """The words of document d are ``doc_start[d]:doc_start[d + 1]``; as many as `byte_start`."""
+    start: npt.NDArray[np.int32]
+    end: npt.NDArray[np.int32]
+    chars: npt.NDArray[np.int32]
+    """Length in code points, IGNORABLE ones not counted."""
+    hash: npt.NDArray[np.uint64]
+    flags: npt.NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        """The number of words."""
+        return len(self.hash)
+
+    @property
+    def documents(self) -> int:
+        """The number of documents."""
+        return len(self.doc_start) - 1
+
+    def text(self, doc: int, word: int) -> str:
+        """Word number `word` of document `doc`, as it stands there."""
+        at = self.doc_start[doc] + word
+        base = self.byte_start[doc]
+        raw = self.data[base + self.start[at] : base + self.end[at]].tobytes()
+        return raw.decode("utf-8", "surrogatepass")
+
+
+@dataclass(frozen=True, slots=True)
+class LineTable:
+    """The lines of a batch, in order. Offsets are bytes into each document's own UTF-8."""
+
+    data: npt.NDArray[np.uint8]
+    byte_start: npt.NDArray[np.int64]
+    doc_start: npt.NDArray[np.int64]
+    """The lines of document d are ``doc_start[d]:doc_start[d + 1]``."""
+    start: npt.NDArray[np.int32]
+    end: npt.NDArray[np.int32]
+    """The line without its end (LF, CR LF or CR)."""
+    text_start: npt.NDArray[np.int32]
+    text_end: npt.NDArray[np.int32]
+    """The line without white space at its ends; empty (both equal `start`) for a blank line."""
+    chars: npt.NDArray[np.int32]
+    """Code points of that trimmed part."""
+    hash: npt.NDArray[np.uint64]
+    """64-bit hash of that trimmed part, case and all."""
+
+
+def tokenise(texts: Sequence[str]) -> WordTable:
+    """The words of `texts`. Lone surrogates are let through and belong to no word.
+
+    Memory: about the text's UTF-8 and 21 bytes a word. Raises StageError for a text of 2 GiB.
+    """
+    from . import words_kernel
+
+    data, byte_start, longest = _encode(texts)
+    t = tables()
+    # A word needs a byte of its own and one of another class beside it, or three of its own.
+    most = (len(data) + len(texts)) // 2 + 1
+    pend, spare = np.empty(longest + 32, np.uint32), np.empty(longest + 32, np.uint32)
+    doc_start = np.empty(len(texts) + 1, np.int64)
+    start, end, chars = (np.empty(most, np.int32) for _ in range(3))
+    hashes, flags = np.empty(most, np.uint64), np.empty(most, np.uint8)
+    n = words_kernel.tokenise(
+        data, byte_start, t.flags, t.ccc, t.fold, t.offsets, t.pool, pend, spare,
+        doc_start, start, end, chars, hashes, flags,
+    )  # fmt: skip
+    return WordTable(
+        data, byte_start, doc_start,
+        start[:n].copy(), end[:n].copy(), chars[:n].copy(), hashes[:n].copy(), flags[:n].copy(),
+    )  # fmt: skip
+
+
+def lines(texts: Sequence[str]) -> LineTable:
+    """The lines of `texts`: cut after LF, CR LF or CR; no other character ends a line.
+
+    An end at the very end of the text opens no further line; an empty text has none. Raises
+    StageError for a text of 2 GiB.
+    """
+    from . import words_kernel
+
+    data, byte_start, _ = _encode(texts)
+    most = int(np.count_nonzero((data == 10) | (data == 13))) + len(texts)
+    doc_start = np.empty(len(texts) + 1, np.int64)
+    columns = [np.empty(most, np.int32) for _ in range(5)]
+    hashes = np.empty(most, np.uint64)
+    n = words_kernel.lines(data, byte_start, tables().flags, doc_start, *columns, hashes)
+    start, end, text_start, text_end, chars = (column[:n].copy() for column in columns)
+    return LineTable(
+        data, byte_start, doc_start, start, end, text_start, text_end, chars, hashes[:n].copy()
+    )
+
+
+def word_hashes(words: Sequence[str]) -> npt.NDArray[np.uint64]:
+    """The hash of each string of `words`, in order, to look for them in a `WordTable`.
+
+    Raises ValueError for a string that is not exactly one word by the word rule.
+    """
+    table = tokenise(words)
+    if (np.diff(table.doc_start) != 1).any():
+        bad = words[int(np.flatnonzero(np.diff(table.doc_start) != 1)[0])]
+        raise ValueError(f"{bad!r} is not one word by the rule {WORD_RULE}")
+    return table.hash
+
+
+def _encode(
+    texts: Sequence[str],
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], int]:
+    parts = [text.encode("utf-8", "surrogatepass") for text in texts]
+    byte_start = np.zeros(len(parts) + 1, np.int64)
+    np.cumsum([len(part) for part in parts], out=byte_start[1:])
+    longest = max(map(len, parts), default=0)
+    if longest > _MAX_BYTES:
+        raise StageError(
+            f"a text of {longest} bytes; words and lines are counted to {_MAX_BYTES} bytes",
+            hint="drop or cut such texts before this stage",
+        )
+    return np.frombuffer(b"".join(parts), np.uint8), byte_start, longest
