@@ -112,7 +112,7 @@ def tokenise(texts: Sequence[str]) -> WordTable:
     hashes, flags = np.empty(most, np.uint64), np.empty(most, np.uint8)
     n = words_kernel.tokenise(
         data, byte_start, t.flags, t.ccc, t.fold, t.offsets, t.pool, pend, spare,
-        doc_start, start, end, chars, hashes, flags,
+        np.empty(257, np.int64), doc_start, start, end, chars, hashes, flags,
     )  # fmt: skip
     return WordTable(
         data, byte_start, doc_start,

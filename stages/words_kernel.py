@@ -44,8 +44,8 @@ def mix(h):  # type: ignore[no-untyped-def]
     return h ^ (h >> _33)
 
 
-@kernel(types.void(out(_U32), out(_U32), _I64, array(_U8)))
-def order_marks(pend, spare, count, ccc):  # type: ignore[no-untyped-def]
+@kernel(types.void(out(_U32), out(_U32), out(_I64), _I64, array(_U8)))
+def order_marks(pend, spare, places, count, ccc):  # type: ignore[no-untyped-def]
     """Canonical ordering: sorts ``pend[:count]`` by combining class, stably."""
     if count <= _SHORT:
         for i in range(1, count):
@@ -57,7 +57,9 @@ def order_marks(pend, spare, count, ccc):  # type: ignore[no-untyped-def]
                 j -= 1
             pend[j + 1] = mark
         return
-    places = np.zeros(257, np.int64)  # by counting: a run of marks may be as long as a document
+    # By counting: a run of marks may be as long as a document.
+    for rank in range(257):
+        places[rank] = 0
     for i in range(count):
         places[ccc[pend[i]] + 1] += 1
     for rank in range(256):
@@ -66,15 +68,16 @@ def order_marks(pend, spare, count, ccc):  # type: ignore[no-untyped-def]
         rank = ccc[pend[i]]
         spare[places[rank]] = pend[i]
         places[rank] += 1
-    pend[:count] = spare[:count]
+    for i in range(count):
+        pend[i] = spare[i]
 
 
 @kernel(
     _U64(array(_U8), _I64, _I64, array(_U8), array(_U8), array(_U16), array(_U32), array(_U32),
-         out(_U32), out(_U32))
+         out(_U32), out(_U32), out(_I64))
 )  # fmt: skip
 def fold_hash(  # type: ignore[no-untyped-def]
-    data, first, stop, flags, ccc, fold, offsets, pool, pend, spare
+    data, first, stop, flags, ccc, fold, offsets, pool, pend, spare, places
 ):
     """Hash of the folded code points of ``data[first:stop]``, IGNORABLE ones left out."""
     h = _SEED
@@ -111,14 +114,14 @@ def fold_hash(  # type: ignore[no-untyped-def]
                 waiting += 1
                 continue
             if waiting > 0:
-                order_marks(pend, spare, waiting, ccc)
+                order_marks(pend, spare, places, waiting, ccc)
                 for j in range(waiting):
                     mark = np.int64(pend[j])
                     h = step(h, _IOTA if mark == _IOTA_SUBSCRIPT else mark)
                 waiting = 0
             h = step(h, piece)
     if waiting > 0:
-        order_marks(pend, spare, waiting, ccc)
+        order_marks(pend, spare, places, waiting, ccc)
         for j in range(waiting):
             mark = np.int64(pend[j])
             h = step(h, _IOTA if mark == _IOTA_SUBSCRIPT else mark)
@@ -127,10 +130,11 @@ def fold_hash(  # type: ignore[no-untyped-def]
 
 @kernel(
     _I64(array(_U8), array(_I64), array(_U8), array(_U8), array(_U16), array(_U32), array(_U32),
-         out(_U32), out(_U32), out(_I64), out(_I32), out(_I32), out(_I32), out(_U64), out(_U8))
+         out(_U32), out(_U32), out(_I64),
+         out(_I64), out(_I32), out(_I32), out(_I32), out(_U64), out(_U8))
 )  # fmt: skip
 def tokenise(  # type: ignore[no-untyped-def]
-    data, byte_start, flags, ccc, fold, offsets, pool, pend, spare,
+    data, byte_start, flags, ccc, fold, offsets, pool, pend, spare, places,
     doc_start, w_start, w_end, w_chars, w_hash, w_flags,
 ):  # fmt: skip
     """Fills the word arrays and `doc_start`; returns the number of words."""
@@ -208,8 +212,9 @@ def tokenise(  # type: ignore[no-untyped-def]
                     else:
                         kind |= np.uint8(NON_ASCII)
                         w_hash[n] = fold_hash(
-                            data, first, end, flags, ccc, fold, offsets, pool, pend, spare
-                        )
+                            data, first, end, flags, ccc, fold, offsets, pool,
+                            pend, spare, places,
+                        )  # fmt: skip
                     if letters:
                         kind |= np.uint8(HAS_ALPHA)
                     if mode == _SPACED and digits:
