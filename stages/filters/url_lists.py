@@ -1,0 +1,269 @@
+"""Lists of domains and URL prefixes for `filters.url`, and how a URL is taken apart for them."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+from urllib.parse import unquote
+
+import numpy as np
+import numpy.typing as npt
+
+from corpusmill.pipeline.errors import AssetError
+
+Target = tuple[str, str]
+"""A URL for matching: host, and the rest from the path on (``""`` or beginning with ``/``)."""
+
+_URL = re.compile(r"[\x00-\x20]*<?https?://(?P<netloc>[^/?#\\]*)(?P<rest>[^#]*)", re.IGNORECASE)
+_HOST = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\Z")
+_IPV6 = re.compile(r"\[[0-9a-f:.]+\]\Z")
+_LOWER = {c: c + 32 for c in range(ord("A"), ord("Z") + 1)}
+_MAX_PREFIXES = 64
+_BAD_SHARE = 100  # one unusable line in so many is forgiven: crowd-made lists have slips
+_DATA = Path(__file__).parent.parent / "data_lists" / "url_words"
+
+
+def lower_ascii(text: str) -> str:
+    """`text` with A-Z lowered and nothing else touched."""
+    return text.translate(_LOWER)
+
+
+def clean_host(host: str) -> str | None:
+    """Host name in lower case and punycode, without ``www.`` and a trailing dot; None if it
+    cannot be a host name or an address."""
+    host = lower_ascii(host.strip())
+    if host.endswith("."):
+        host = host[:-1]
+    if not host.isascii():
+        try:
+            # The codec works on tables of Unicode 3.2: the same under every Python.
+            host = host.encode("idna").decode("ascii").lower()
+        except UnicodeError:
+            return None
+    if len(host) > 253:
+        return None
+    if host.startswith("www.") and host.count(".") > 1:
+        host = host[4:]
+    if _IPV6.match(host) or (_HOST.match(host) and len(host) > 0):
+        return host
+    return None
+
+
+def host_and_target(url: str) -> Target | None:
+    """Takes an absolute http(s) URL apart, for matching; None if it is not one."""
+    match = _URL.match(url)
+    if match is None:
+        return None
+    netloc = match["netloc"].rpartition("@")[2]
+    bracket = netloc.find("]") + 1
+    name = netloc[:bracket] if netloc.startswith("[") else netloc.partition(":")[0]
+    host = clean_host(unquote(name))
+    if host is None:
+        return None
+    rest = match["rest"].rstrip().removesuffix(">")
+    return host, lower_ascii(unquote(rest))
+
+
+def _digest(entry: str) -> int:
+    import xxhash
+
+    return int(xxhash.xxh3_64_intdigest(entry.encode("utf-8", "surrogatepass")))
+
+
+@dataclass(frozen=True, slots=True)
+class EntrySet:
+    """Domains and URL prefixes as sorted uint64 hashes.
+
+    `domains` match the host and all hosts below, `exact` the host only, `prefixes` a URL that
+    goes on at a segment border.
+    """
+
+    domains: npt.NDArray[np.uint64]
+    exact: npt.NDArray[np.uint64]
+    prefixes: npt.NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.domains) + len(self.exact) + len(self.prefixes)
+
+    def first_match(self, targets: Sequence[Target | None]) -> list[str | None]:
+        """For each target the entry that matches it, the shortest domain first, or None."""
+        found: list[str | None] = [None] * len(targets)
+        if not len(self):
+            return found
+        keys: list[str] = []
+        owners: list[int] = []
+        kinds: list[int] = []
+        for i, target in enumerate(targets):
+            if target is None:
+                continue
+            for domain in domains_above(target[0]):
+                keys.append(domain)
+                kinds.append(0)
+            keys.append(target[0])
+            kinds.append(1)
+            if len(self.prefixes):
+                for prefix in url_prefixes(target):
+                    keys.append(prefix)
+                    kinds.append(2)
+            owners.extend([i] * (len(keys) - len(owners)))
+        hashes = np.fromiter((_digest(k) for k in keys), dtype=np.uint64, count=len(keys))
+        kind = np.array(kinds, dtype=np.int8)
+        hit = np.zeros(len(keys), dtype=np.bool_)
+        for number, table in enumerate((self.domains, self.exact, self.prefixes)):
+            here = kind == number
+            hit[here] = _contains(table, hashes[here])
+        for k in np.flatnonzero(hit).tolist():
+            if found[owners[k]] is None:
+                found[owners[k]] = keys[k]
+        return found
+
+
+def _contains(table: npt.NDArray[np.uint64], keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+    if not len(table):
+        return np.zeros(len(keys), dtype=np.bool_)
+    at = np.minimum(np.searchsorted(table, keys), len(table) - 1)
+    return np.asarray(table[at] == keys)
+
+
+def domains_above(host: str) -> list[str]:
+    """The host and every domain above it, shortest first: ``com``, ``b.com``, ``a.b.com``."""
+    if host.startswith("[") or re.fullmatch(r"[0-9.]+", host):
+        return [host]
+    labels = host.split(".")
+    return [".".join(labels[i:]) for i in range(len(labels) - 1, -1, -1)]
+
+
+def url_prefixes(target: Target) -> Iterator[str]:
+    """``host/a``, ``host/a/b``, …, then with the query: what a listed URL may match."""
+    host, rest = target
+    path, mark, query = rest.partition("?")
+    segments = [s for s in path.split("/") if s]
+    prefix = host
+    for segment in segments[:_MAX_PREFIXES]:
+        prefix += "/" + segment
+        yield prefix
+    if query:
+        yield prefix + mark + query
+
+
+def _open(path: Path) -> IO[str]:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8", errors="replace")
+    return path.open(encoding="utf-8", errors="replace")
+
+
+def _entry(line: str) -> Target | None:
+    """A list line as host and path; None if it is not usable as an entry."""
+    parts = line.split()
+    if len(parts) == 2 and parts[0] in ("0.0.0.0", "127.0.0.1"):
+        parts = parts[1:]
+    if len(parts) != 1:
+        return None
+    line = re.sub(r"\Ahttps?://", "", parts[0], flags=re.IGNORECASE)
+    netloc, _, path = line.partition("/")
+    host = clean_host(netloc.partition(":")[0].removeprefix("*").removeprefix("."))
+    if host is None or "." not in host:
+        return None  # "com" would block a whole top-level domain: surely a slip
+    return host, lower_ascii(unquote(path)).strip("/")
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    try:
+        with _open(path) as file:
+            for number, line in enumerate(file, 1):
+                line = line.partition("#")[0].strip() if "#" in line else line.strip()
+                if line:
+                    yield number, line
+    except (OSError, EOFError) as error:
+        raise AssetError(f"list {path.name} cannot be read: {error}") from error
+
+
+def _files(path: Path, categories: Sequence[str]) -> list[Path]:
+    """The files of one asset: itself, or those of the wanted categories of a UT1 folder."""
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise AssetError(
+            f"list {path} does not exist", hint="give a text file, or a folder in the UT1 layout"
+        )
+    by_category: dict[str, list[Path]] = {}
+    for file in sorted(path.rglob("*")):
+        nested = re.fullmatch(r"(?:domains|urls)(?:\.txt)?(?:\.gz)?", file.name)
+        flat = re.fullmatch(r"([\w-]+)\.(?:domains|urls)(?:\.txt)?(?:\.gz)?", file.name)
+        if nested:
+            by_category.setdefault(file.parent.name, []).append(file)
+        elif flat:
+            by_category.setdefault(flat[1], []).append(file)
+    missing = [c for c in categories if c not in by_category]
+    if missing:
+        raise AssetError(
+            f"folder {path.name} has no list for {', '.join(missing)}",
+            hint=f"set categories to a choice of: {', '.join(sorted(by_category)) or '(none)'}",
+        )
+    return [file for c in categories for file in by_category[c]]
+
+
+def read_lists(
+    assets: Iterable[str], categories: Sequence[str], exact: Collection[str] | None = None
+) -> EntrySet:
+    """All entries of the lists. Domains in `exact` (public suffixes) match that host only.
+
+    Raises AssetError for a list that is missing, has no usable entry, or in which more than one
+    line in a hundred is no entry.
+    """
+    domains: list[int] = []
+    only_host: list[int] = []
+    prefixes: list[int] = []
+    for asset in assets:
+        for path in _files(Path(asset), categories):
+            good = bad = 0
+            first_bad = ""
+            for number, line in _lines(path):
+                entry = _entry(line)
+                if entry is None:
+                    bad += 1
+                    first_bad = first_bad or f"line {number}: {line[:80]!r}"
+                    continue
+                good += 1
+                host, rest = entry
+                if rest:
+                    prefixes.append(_digest(f"{host}/{rest}"))
+                elif exact is not None and host in exact:
+                    only_host.append(_digest(host))
+                else:
+                    domains.append(_digest(host))
+            if not good or bad * _BAD_SHARE > good + bad:
+                raise AssetError(
+                    f"list {path.name}: {bad} of {good + bad} lines are no domain or URL"
+                    + (f"; first at {first_bad}" if first_bad else ""),
+                    hint="one domain or URL a line, no patterns",
+                )
+    return EntrySet(_table(domains), _table(only_host), _table(prefixes))
+
+
+def _table(hashes: list[int]) -> npt.NDArray[np.uint64]:
+    return np.unique(np.array(hashes, dtype=np.uint64))
+
+
+def public_suffixes(path: Path) -> frozenset[str]:
+    """The suffixes of a public suffix list as plain host names (its wildcards without the star,
+    its exceptions left out). Raises AssetError if it holds none."""
+    found: set[str] = set()
+    for _, line in _lines(path):
+        if line.startswith("//") or line.startswith("!"):
+            continue
+        host = clean_host(line.split()[0].removeprefix("*."))
+        if host is not None:
+            found.add(host)
+    if not found:
+        raise AssetError(f"public suffix list {path.name} holds no suffix")
+    return frozenset(found)
+
+
+def url_words(name: str) -> tuple[str, ...]:
+    """The committed word list `name` (``words``, ``phrases`` or ``soft_words``)."""
+    return tuple(line for _, line in _lines(_DATA / f"{name}.txt"))
