@@ -150,6 +150,7 @@ def tokenise(  # type: ignore[no-untyped-def]
         alpha = False
         digits = True
         plain = True  # ASCII only so far
+        gap = False  # an IGNORABLE code point since the word's start
         h = _SEED
         before = False  # whether the run has a character before the last one, and that one:
         b_start = base
@@ -180,7 +181,7 @@ def tokenise(  # type: ignore[no-untyped-def]
                         width = 4
                 f = flags[code]
             if f & IGNORABLE:
-                plain = False
+                gap = True
                 i += width
                 continue
             inside = f & WORD != 0
@@ -238,13 +239,14 @@ def tokenise(  # type: ignore[no-untyped-def]
                 alpha = False
                 digits = True
                 plain = True
+                gap = False
                 h = _SEED
             i += width
             end = i
             chars += 1
             alpha = alpha or f & ALPHA != 0
             digits = digits and f & DIGIT != 0
-            if code < 0x80:
+            if code < 0x80 and not gap:
                 h = step(h, code + 32 if 65 <= code <= 90 else code)
             else:
                 plain = False
