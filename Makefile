@@ -1,0 +1,65 @@
+# make sample | test | test-all | check | clean        (PYTHON=, VENV=, OUT=, PYTEST_ARGS=)
+#
+# Everything is installed into one virtual environment, from the locks in requirements/; after
+# that nothing here needs the network. A second call installs nothing.
+
+VENV ?= .venv
+OUT ?= runs/sample
+RECIPE ?= configs/recipes/sample.yaml
+PYTHON ?=
+PYTEST_ARGS ?=
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -q
+
+.PHONY: help sample test test-all check clean lock
+.DEFAULT_GOAL := help
+
+help:
+	@sed -n '1s/^# //p' Makefile
+
+# The folders of .src/corpusmill must be links: a copy that resolved them would be imported in
+# place of the folders that people edit.
+$(BIN)/python:
+	@if [ ! -L .src/corpusmill/pipeline ]; then \
+	  echo "error: .src/corpusmill/pipeline is no symbolic link; this copy was made without links: clone with git (on Linux), or copy with cp -a" >&2; exit 1; fi
+	@python="$(PYTHON)"; \
+	if [ -z "$$python" ]; then python=$$(bash .ci/pythons --first) || exit 1; fi; \
+	"$$python" -c 'import sys; v = sys.version_info[:2]; sys.exit(not (3, 11) <= v <= (3, 13))' \
+	  || { echo "error: PYTHON=$$python is not Python 3.11, 3.12 or 3.13" >&2; exit 1; }; \
+	echo "$$python -m venv $(VENV)"; "$$python" -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+
+$(VENV)/base.stamp: requirements/base.txt pyproject.toml | $(BIN)/python
+	$(PIP) install --require-hashes --only-binary :all: -r requirements/base.txt
+	$(PIP) install --no-deps --no-index --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/test.stamp: requirements/test.txt $(VENV)/base.stamp
+	$(PIP) install --require-hashes --only-binary :all: -r requirements/test.txt
+	@touch $@
+
+sample: $(VENV)/base.stamp
+	$(BIN)/corpusmill run $(RECIPE) --out $(OUT)
+	$(BIN)/corpusmill report $(OUT)
+
+test: $(VENV)/test.stamp
+	$(BIN)/python -I -m pytest -m "not slow and not fulldata" $(PYTEST_ARGS)
+	@echo "left out: tests marked slow or fulldata; 'make test-all' runs them"
+
+test-all: $(VENV)/test.stamp
+	@if [ -z "$$CORPUSMILL_DATA" ]; then \
+	  echo "CORPUSMILL_DATA is not set: tests marked fulldata will be skipped" >&2; fi
+	$(BIN)/python -I -m pytest $(PYTEST_ARGS)
+
+check: $(VENV)/test.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# Needs the network, and pip-tools in three interpreters: LOCK_PYTHONS="a/bin/python b/… c/…".
+lock:
+	python3 requirements/compile.py $(LOCK_PYTHONS)
+
+clean:
+	rm -rf .venv .venv-* runs dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +
