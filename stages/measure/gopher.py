@@ -1,0 +1,166 @@
+"""Gopher's quality statistics: word counts, symbols, bullets, ellipses, stop words.
+
+After Rae et al. 2021 (Scaling Language Models: Methods, Analysis & Insights from Training Gopher),
+appendix A1.1, "Quality Filtering". `filters.gopher_quality` decides.
+
+What is counted, and where that differs from datatrove's reading of the paper:
+
+- Words are those of `corpusmill.stages.words`: runs of letters, marks and numbers; punctuation is
+  no word. Two characters of a script without spaces count as one word (signal `gopher_rule`); the
+  mean word length is then not measured.
+- `gopher_alpha_words` is the share of white-space separated tokens with a letter, as in the
+  paper; datatrove counts each punctuation mark as a word without a letter.
+- Lines end at LF, CR LF or CR, and blank lines do not count. datatrove counts them, so double
+  spacing halves the shares there.
+- Bullets are also ``‣ ◦ ▪ ● ►`` and their like; ``-``, ``*`` and ``+`` only before white space, so
+  that a column of negative numbers or a dialogue is no list.
+- Stop words are compared without regard to case (an English text in capitals has them), and are
+  those of the document's language (`stop_words.py`), where it has a list. Otherwise
+  `gopher_stop_words` is absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from corpusmill.pipeline.document import Document, Outcome
+from corpusmill.pipeline.errors import ConfigError
+from corpusmill.pipeline.stage import Kind, SignalType, Stage
+from corpusmill.stages.words import HAS_ALPHA
+
+from .stop_words import LANGUAGES, stop_hashes
+from .text_tables import (
+    SPACED,
+    UNSPACED,
+    WordCounts,
+    line_counts,
+    ratio,
+    segment_sums,
+    word_counts,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Params:
+    """Parameters of `measure.gopher`."""
+
+    language: str | None = None
+    """Whose stop words to count; None: those of each document's signal `lang`."""
+
+    def __post_init__(self) -> None:
+        if self.language is not None and self.language not in LANGUAGES:
+            raise ConfigError(
+                f"measure.gopher: there is no list of stop words for language {self.language!r}",
+                hint=f"one of {', '.join(LANGUAGES)}; or leave it out and run measure.language",
+            )
+
+
+class MeasureGopher(Stage):
+    """`measure.gopher`: see the module docstring."""
+
+    name: ClassVar[str] = "measure.gopher"
+    version: ClassVar[int] = 1
+    kind: ClassVar[Kind] = "measure"
+    Params: ClassVar[type] = Params
+
+    writes: Mapping[str, SignalType] = {
+        "gopher_rule": "str",
+        "gopher_words": "int",
+        "gopher_mean_word": "float",
+        "gopher_hash_ratio": "float",
+        "gopher_ellipsis_ratio": "float",
+        "gopher_bullet_lines": "float",
+        "gopher_ellipsis_lines": "float",
+        "gopher_alpha_words": "float",
+        "gopher_stop_words": "int",
+    }
+
+    def __init__(self, params: Any) -> None:
+        super().__init__(params)
+        self.reads = () if params.language is not None else ("lang",)
+
+    def setup(self) -> None:
+        """Compiles or loads the kernels."""
+        word_counts(())
+
+    def apply(self, batch: Sequence[Document]) -> list[Outcome]:
+        """The documents, with the signals filled in."""
+        from .text_kernel import (
+            ALPHA_TOKENS,
+            ELLIPSES,
+            HASHES,
+            LINE_BULLET,
+            LINE_DOTS,
+            TOKENS,
+        )
+
+        texts = [document.text for document in batch]
+        counts = word_counts(texts)
+        lines = line_counts(texts)
+        filled = lines.per_document(lines.filled)
+        bullets = lines.per_document((lines.flags & LINE_BULLET) != 0)
+        dots = lines.per_document((lines.flags & LINE_DOTS) != 0)
+        total = np.diff(counts.table.doc_start)
+        letters = segment_sums(counts.own, counts.table.doc_start)
+        alpha = segment_sums((counts.table.flags & HAS_ALPHA) != 0, counts.table.doc_start)
+        stops = self._stop_words(batch, counts)
+        for i, document in enumerate(batch):
+            words = int(counts.count[i])
+            row = counts.features[i].tolist()
+            signals = document.signals
+            unspaced = bool(counts.unspaced[i])
+            signals["gopher_rule"] = UNSPACED if unspaced else SPACED
+            signals["gopher_words"] = words
+            if not unspaced and words:
+                signals["gopher_mean_word"] = ratio(int(letters[i]), int(total[i]))
+            signals["gopher_hash_ratio"] = ratio(row[HASHES], words)
+            signals["gopher_ellipsis_ratio"] = ratio(row[ELLIPSES], words)
+            signals["gopher_bullet_lines"] = ratio(int(bullets[i]), int(filled[i]))
+            signals["gopher_ellipsis_lines"] = ratio(int(dots[i]), int(filled[i]))
+            signals["gopher_alpha_words"] = (
+                ratio(int(alpha[i]), int(total[i]))
+                if unspaced
+                else ratio(row[ALPHA_TOKENS], row[TOKENS])
+            )
+            if i in stops:
+                signals["gopher_stop_words"] = stops[i]
+        return list(batch)
+
+    def _stop_words(self, batch: Sequence[Document], counts: WordCounts) -> dict[int, int]:
+        """Different stop words of each document whose language has a list."""
+        by_language: dict[str, list[int]] = {}
+        for i, document in enumerate(batch):
+            if counts.unspaced[i]:
+                continue
+            language = self.params.language or str(document.signals.get("lang", ""))
+            if language in LANGUAGES:
+                by_language.setdefault(language, []).append(i)
+        found: dict[int, int] = {}
+        for language, documents in by_language.items():
+            for i, n in zip(
+                documents, distinct_hits(counts, documents, stop_hashes(language)), strict=True
+            ):
+                found[i] = n
+        return found
+
+
+def distinct_hits(
+    counts: WordCounts, documents: Sequence[int], wanted: npt.NDArray[np.uint64]
+) -> list[int]:
+    """How many of the hashes `wanted` (sorted) occur in each of `documents`."""
+    result: list[int] = []
+    for i in documents:
+        hashes = counts.table.hash[counts.table.doc_start[i] : counts.table.doc_start[i + 1]]
+        at = np.minimum(np.searchsorted(wanted, hashes), len(wanted) - 1)
+        result.append(len(np.unique(at[wanted[at] == hashes])))
+    return result
+
+
+STAGE = MeasureGopher
+
+__all__ = ["STAGE", "MeasureGopher", "Params", "distinct_hits"]
