@@ -1,0 +1,141 @@
+"""Shards read again after writing: are they what was meant, and is a benchmark in them?"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from corpusmill.pipeline.errors import IntegrityError
+
+from . import formats
+from .encode import Encoder
+
+if TYPE_CHECKING:
+    from corpusmill.pipeline.stage import Asset
+
+_SEARCHED = "corpusmill.stages.decontaminate"
+_DOCUMENTS = 256
+"""Documents decoded and searched at a time: bounds memory, changes nothing."""
+
+
+def check_shard(
+    name: str, paths: Mapping[str, Path], said: Mapping[str, Any], encoder: Encoder
+) -> None:
+    """Raises IntegrityError unless the four files of a shard are what its summary says: sizes,
+    digests, ids of this tokenizer, pieces that tile the stream, an end-of-text at the end of
+    every document and nowhere else."""
+    for suffix in formats.SUFFIXES:
+        with paths[suffix].open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if digest != said["sha256"][suffix]:
+            raise IntegrityError(f"{name}{suffix}: sha256 {digest} is not {said['sha256'][suffix]}")
+    dtype = formats.stream_dtype(paths[".idx"])
+    tokens = np.fromfile(paths[".bin"], dtype=dtype)
+    ends = np.fromfile(paths[".ends"], dtype="<u8")
+    pieces = read_pieces(paths[".docs.parquet"])
+    if len(tokens) != said["tokens"] or dtype != formats.dtype_for(encoder.max_id):
+        raise IntegrityError(f"{name}: {len(tokens)} tokens of {dtype}, not {said['tokens']}")
+    if int(tokens.max()) > encoder.max_id:
+        raise IntegrityError(f"{name}: id {int(tokens.max())} is above {encoder.max_id}")
+    starts = np.concatenate([np.zeros(1, dtype="<u8"), ends[:-1]])
+    tiled = np.array_equal(pieces["end"], ends) and np.array_equal(pieces["start"], starts)
+    if not tiled or int(ends[-1]) != len(tokens) or not (ends > starts).all():
+        raise IntegrityError(f"{name}: the pieces do not tile the stream")
+    if formats.megatron_index(ends, dtype) != paths[".idx"].read_bytes():
+        raise IntegrityError(f"{name}.idx does not describe the pieces")
+    done = pieces["doc_offset"] + (pieces["end"] - pieces["start"]) == pieces["doc_tokens"]
+    if int(np.count_nonzero(done)) != said["documents_ended"]:
+        raise IntegrityError(f"{name}: {np.count_nonzero(done)} documents end in it")
+    where = np.flatnonzero(tokens == encoder.eos_id)
+    if not np.array_equal(where, ends[done].astype(np.int64) - 1):
+        raise IntegrityError(
+            f"{name}: {len(where)} ends of text, {np.count_nonzero(done)} documents end in it",
+            hint="a special token was written inside a document, or left out after one",
+        )
+
+
+def read_pieces(path: Path) -> dict[str, Any]:
+    """The columns of a ``.docs.parquet`` that place its pieces, as arrays."""
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path)
+    names = ("start", "end", "doc_offset", "doc_tokens")
+    return {n: table.column(n).to_numpy() for n in names}
+
+
+def documents(name: str, files: Mapping[str, Path]) -> Iterator[np.ndarray[Any, Any]]:
+    """The ids, without end-of-text, of each document that begins in shard `name`; what lies in
+    the following shards of the domain is read from there."""
+    stem, number = name.rsplit("-", 1)
+    pieces = read_pieces(files[name + ".docs.parquet"])
+    tokens = _stream(files, name)
+    for start, offset, whole in zip(
+        pieces["start"].tolist(), pieces["doc_offset"].tolist(), pieces["doc_tokens"].tolist(),
+        strict=True,
+    ):  # fmt: skip
+        if offset:
+            continue
+        parts = [tokens[start : start + whole]]
+        left = whole - len(parts[0])
+        following = int(number)
+        while left:
+            following += 1
+            more = _stream(files, f"{stem}-{following:05d}")[:left]
+            parts.append(more)
+            left -= len(more)
+        yield np.concatenate(parts)[:-1]
+
+
+def _stream(files: Mapping[str, Path], name: str) -> np.ndarray[Any, Any]:
+    return np.memmap(files[name + ".bin"], formats.stream_dtype(files[name + ".idx"]), mode="r")
+
+
+class BenchmarkSearch:
+    """Searches decoded documents for the items of benchmarks; without an asset it finds
+    nothing. `hits` by benchmark: documents with a hit, and the items hit."""
+
+    def __init__(self, benchmarks: Asset | None, encoder: Encoder) -> None:
+        self.hits: dict[str, dict[str, Any]] = {}
+        self._encoder = encoder
+        self._index: Any = None
+        if benchmarks is not None:
+            load = importlib.import_module(f"{_SEARCHED}.benchmarks").load
+            index = importlib.import_module(f"{_SEARCHED}.ngram").ContaminationIndex
+            self._index = index.build(load(Path(benchmarks)))
+
+    def search(self, name: str, files: Mapping[str, Path]) -> None:
+        """Adds to `hits` what the documents that begin in shard `name` hold."""
+        if self._index is None:
+            return
+        batch: list[str] = []
+        for ids in documents(name, files):
+            batch.append(self._encoder.decode(ids))
+            if len(batch) == _DOCUMENTS:
+                self._find(batch)
+                batch = []
+        self._find(batch)
+
+    def _find(self, texts: list[str]) -> None:
+        for found in self._index.find(texts) if texts else ():
+            for benchmark in sorted({h.benchmark for h in found}):
+                items = {str(h.item) for h in found if h.benchmark == benchmark}
+                one = {benchmark: {"documents": 1, "items": sorted(items)}}
+                self.hits = merge_hits([self.hits, one])
+
+
+def merge_hits(parts: Iterable[Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, Any]]:
+    """Hits of several searches as one: documents added, items joined."""
+    result: dict[str, dict[str, Any]] = {}
+    for part in parts:
+        for benchmark, hit in part.items():
+            old = result.get(benchmark, {"documents": 0, "items": []})
+            result[benchmark] = {
+                "documents": old["documents"] + hit["documents"],
+                "items": sorted({*old["items"], *hit["items"]}),
+            }
+    return dict(sorted(result.items()))

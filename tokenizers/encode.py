@@ -1,0 +1,263 @@
+"""Text to token ids and back, with a tokenizer that `tokenizers.bpe` or `tokenizers.spm` made.
+
+Rules that hold for every encoder here:
+
+* A special token's string inside a document is ordinary text. Its id is only ever written by
+  the shard writer, between documents.
+* ``decode_bytes(encode(text))`` is the text's UTF-8, byte for byte. Python strings that are not
+  valid Unicode (lone surrogates) are encoded with U+FFFD for each and counted in `invalid`.
+* A batch's border and the number of threads do not matter.
+
+The encoders are Hugging Face `tokenizers` and `sentencepiece` themselves: the reference against
+which a faster one has to prove equal ids.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from corpusmill.pipeline.errors import AssetError, IntegrityError
+from corpusmill.pipeline.identity import fingerprint, sha256_hex
+
+CARD = "card.json"
+CARD_SCHEMA = "corpusmill/tokenizer/1"
+_BATCH_CHARACTERS = 1 << 20
+"""Bounds the memory of one call: the libraries' results take some 50 bytes a character."""
+_SURROGATES = re.compile("[\ud800-\udfff]")
+SPACE_MARK = "\u2581"
+"""What sentencepiece writes for a space in its pieces."""
+
+Ids = npt.NDArray[np.uint32]
+Lengths = npt.NDArray[np.int64]
+
+
+class Encoder(Protocol):
+    """A loaded tokenizer. `invalid` counts the texts so far that held lone surrogates."""
+
+    family: str
+    digest: str
+    vocab_size: int
+    max_id: int
+    eos_id: int
+    eos_token: str
+    special_tokens: Mapping[str, int]
+    invalid: int
+
+    def encode_batch(self, texts: Sequence[str]) -> tuple[Ids, Lengths]:
+        """The ids of all texts one after the other, and the number of ids of each."""
+
+    def decode_bytes(self, ids: Sequence[int] | Ids) -> bytes:
+        """The bytes that the ids stand for; a special token stands for its own string."""
+
+    def decode(self, ids: Sequence[int] | Ids) -> str:
+        """`decode_bytes` as text, with U+FFFD where the bytes are not UTF-8."""
+
+
+class _Base:
+    """What both families share: the table of bytes by id, and batches of bounded size."""
+
+    family = ""
+
+    def __init__(self, card: Mapping[str, Any], pieces: list[bytes]) -> None:
+        self.digest: str = card["digest"]
+        self.vocab_size = len(pieces)
+        self.max_id = self.vocab_size - 1
+        self.eos_id: int = card["eos"]["id"]
+        self.eos_token: str = card["eos"]["token"]
+        self.special_tokens: Mapping[str, int] = dict(card["special_tokens"])
+        self.invalid = 0
+        self._pieces = pieces
+
+    def _encode(self, texts: list[str]) -> list[list[int]]:
+        raise NotImplementedError
+
+    def encode_batch(self, texts: Sequence[str]) -> tuple[Ids, Lengths]:
+        parts: list[Ids] = []
+        lengths = np.zeros(len(texts), dtype=np.int64)
+        done = 0
+        for batch in _batches([self._valid(t) for t in texts]):
+            for ids in self._encode(batch):
+                lengths[done] = len(ids)
+                parts.append(np.array(ids, dtype=np.uint32))
+                done += 1
+        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint32), lengths
+
+    def _valid(self, text: str) -> str:
+        if text.isascii() or not _SURROGATES.search(text):
+            return text
+        self.invalid += 1
+        return _SURROGATES.sub("\ufffd", text)
+
+    def decode_bytes(self, ids: Sequence[int] | Ids) -> bytes:
+        numbers = np.asarray(ids, dtype=np.int64).tolist()
+        if numbers and not 0 <= min(numbers) <= max(numbers) <= self.max_id:
+            raise IntegrityError(f"token id {max(numbers)} is not within 0 and {self.max_id}")
+        return b"".join([self._pieces[i] for i in numbers])
+
+    def decode(self, ids: Sequence[int] | Ids) -> str:
+        return self.decode_bytes(ids).decode("utf-8", "replace")
+
+
+def _batches(texts: list[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        batch.append(text)
+        size += len(text)
+        if size >= _BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def byte_alphabet() -> dict[str, int]:
+    """The character that byte-level BPE writes for each byte (GPT-2's table): printable
+    Latin-1 characters stand for themselves, the others for U+0100 and on, in order."""
+    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    table = {chr(b): b for b in plain}
+    others = [b for b in range(256) if chr(b) not in table]
+    table.update({chr(0x100 + i): b for i, b in enumerate(others)})
+    return table
+
+
+def bpe_digest(model: Mapping[str, Any]) -> str:
+    """Digest of what a tokenizer.json's ids depend on: vocabulary, merges, split, specials."""
+    vocab = model["model"]["vocab"]
+    return fingerprint(
+        {
+            "family": "bpe",
+            "tokens": sorted(vocab, key=vocab.__getitem__),
+            "merges": [list(m) for m in model["model"]["merges"]],
+            "pre_tokenizer": model["pre_tokenizer"],
+            "special": [[t["id"], t["content"]] for t in model["added_tokens"]],
+        }
+    )
+
+
+class BpeEncoder(_Base):
+    """Byte-level BPE through Hugging Face `tokenizers`."""
+
+    family = "bpe"
+
+    def __init__(self, card: Mapping[str, Any], raw: bytes) -> None:
+        from tokenizers import Tokenizer
+
+        model = json.loads(raw)
+        alphabet = byte_alphabet()
+        special = {t["id"]: t["content"] for t in model["added_tokens"]}
+        vocab = model["model"]["vocab"]
+        pieces = [b""] * (1 + max([*vocab.values(), *special]))
+        for token, id_ in vocab.items():
+            if id_ not in special:
+                pieces[id_] = bytes(alphabet[c] for c in token)
+        for id_, token in special.items():
+            pieces[id_] = token.encode("utf-8")
+        super().__init__(card, pieces)
+        if bpe_digest(model) != card["digest"]:
+            raise IntegrityError(f"tokenizer.json is not the one of its card {card['digest']}")
+        self._tokenizer = Tokenizer.from_str(raw.decode("utf-8"))
+        self._tokenizer.encode_special_tokens = True  # injected specials stay text
+
+    def _encode(self, texts: list[str]) -> list[list[int]]:
+        return [
+            e.ids for e in self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        ]  # fmt: skip
+
+
+def spm_digest(processor: Any) -> str:
+    """Digest of a sentencepiece model's pieces with type and score: unlike the file it does
+    not depend on the settings the trainer leaves in it."""
+    rows = []
+    for i in range(processor.get_piece_size()):
+        kind = (
+            "control" if processor.is_control(i) else
+            "unknown" if processor.is_unknown(i) else
+            "byte" if processor.is_byte(i) else "piece"
+        )  # fmt: skip
+        score = struct.pack("<f", processor.get_score(i)).hex()
+        rows.append([processor.id_to_piece(i), kind, score])
+    return fingerprint({"family": "spm", "pieces": rows})
+
+
+class SpmEncoder(_Base):
+    """Sentencepiece. A U+2581 in the text, which its pieces use for the space, is written as
+    its three byte pieces, and so comes back as itself."""
+
+    family = "spm"
+
+    def __init__(self, card: Mapping[str, Any], raw: bytes) -> None:
+        import sentencepiece
+
+        self._processor = sentencepiece.SentencePieceProcessor(model_proto=raw)
+        p = self._processor
+        pieces = []
+        for i in range(p.get_piece_size()):
+            piece = p.id_to_piece(i)
+            if p.is_byte(i):
+                pieces.append(bytes([int(piece[1:-1], 16)]))
+            elif p.is_control(i) or p.is_unknown(i):
+                pieces.append(piece.encode("utf-8"))
+            else:
+                pieces.append(piece.replace(SPACE_MARK, " ").encode("utf-8"))
+        super().__init__(card, pieces)
+        if spm_digest(p) != card["digest"]:
+            raise IntegrityError(f"tokenizer.model is not the one of its card {card['digest']}")
+        self._mark = [p.piece_to_id(f"<0x{b:02X}>") for b in SPACE_MARK.encode("utf-8")]
+
+    def _encode(self, texts: list[str]) -> list[list[int]]:
+        parts: list[str] = []
+        counts: list[int] = []
+        for text in texts:
+            pieces = text.split(SPACE_MARK)
+            counts.append(len(pieces))
+            parts.extend(pieces)
+        encoded: list[list[int]] = self._processor.encode(parts, out_type=int, num_threads=1)
+        if len(parts) == len(texts):
+            return encoded
+        result = []
+        at = 0
+        for count in counts:
+            ids = list(encoded[at])
+            for k in range(at + 1, at + count):
+                ids += self._mark + encoded[k]
+            at += count
+            result.append(ids)
+        return result
+
+
+def load(where: Path | Mapping[str, Path]) -> Encoder:
+    """The tokenizer in a folder, or in files given by name (only the last part of a name
+    counts). Its files are checked against the digests of its card.
+
+    Raises AssetError if there is no tokenizer, IntegrityError if its bytes are not its card's.
+    """
+    if isinstance(where, Path):
+        files = {p.name: p for p in where.iterdir()} if where.is_dir() else {}
+    else:
+        files = {name.rsplit("/", 1)[-1]: path for name, path in where.items()}
+    if CARD not in files:
+        raise AssetError(
+            f"no {CARD} in {where}", hint="name the folder that tokenizers.bpe or .spm wrote"
+        )
+    card = json.loads(files[CARD].read_bytes())
+    if card.get("schema") != CARD_SCHEMA:
+        raise AssetError(f"{CARD}: schema {card.get('schema')!r} is not {CARD_SCHEMA!r}")
+    for name, digest in sorted(card["files"].items()):
+        if name not in files:
+            raise AssetError(f"the tokenizer's file {name} is missing")
+        if sha256_hex(files[name].read_bytes()) != digest:
+            raise IntegrityError(f"{name} is not what its card says (sha256 {digest})")
+    if card["family"] == "bpe":
+        return BpeEncoder(card, files["tokenizer.json"].read_bytes())
+    if card["family"] == "spm":
+        return SpmEncoder(card, files["tokenizer.model"].read_bytes())
+    raise AssetError(f"{CARD}: family {card['family']!r} is neither bpe nor spm")

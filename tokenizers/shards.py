@@ -1,0 +1,326 @@
+"""Token shards: the kept documents, encoded, mixed by token budgets, in keyed order.
+
+Phases: `encode` (documents to ids, once), `mix` (one task: what is taken of each domain, see
+`corpusmill.pipeline.mix`), `place` (every taken copy of a document goes to the partition of its
+place key), `write` (each partition writes the shards whose first token it holds, and reads on
+into the next ones to fill its last), `check` (the written files, read again), `manifest` (one
+task: all figures added up, ``shards/manifest.json``).
+
+A domain's stream is its copies in the order of their place keys; shard k holds tokens
+k * `tokens_per_shard` and on. Neither depends on the number of partitions or on the order in
+which documents arrive, and so neither do the bytes of any shard. Files:
+``shards/<domain>/<domain>-00000.bin`` and its companions, see `formats`.
+
+A document counts its tokens and one end-of-text. One that a budget cuts keeps its first tokens
+and still ends with end-of-text, so that readers that look for it find every border.
+
+Memory: `mix` holds id and count of every document (about 120 bytes each), `write` one partition
+and the index rows of the shard it fills.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from corpusmill.pipeline.context import hash_of_ids, partition_of
+from corpusmill.pipeline.document import META_COLUMNS
+from corpusmill.pipeline.errors import ConfigError, IntegrityError
+from corpusmill.pipeline.identity import pretty
+from corpusmill.pipeline.mix import HELDOUT, MixParams, Share, copies_of, domains_of, plan_mix
+from corpusmill.pipeline.order import order_keys
+from corpusmill.pipeline.stage import Asset, AuxPhase, Sink
+
+from . import formats
+from .audit import BenchmarkSearch, check_shard, merge_hits
+from .encode import load
+from .sampling import rule_columns
+from .streams import PROVENANCE, Stream, empty_tokens, placed_table, token_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from corpusmill.pipeline.context import TaskContext
+
+TOKENIZER_STEP = "tokenizer"
+MANIFEST = "shards/manifest.json"
+MANIFEST_SCHEMA = "corpusmill/shards/1"
+
+
+@dataclass(frozen=True, slots=True)
+class ShardsParams:
+    """Parameters of `Shards`.
+
+    `tokens_per_shard` (2^27: 256 MiB at two bytes a token) must stay below 2^31, a limit of
+    several readers. `heldout` writes the held-out documents to a domain of that name, whole and
+    once; else they are left out. `benchmarks` is a folder as for `decontaminate.ngram`: the
+    decoded shards are searched for its items, and the manifest reports them.
+    """
+
+    mix: MixParams = field(default_factory=MixParams)
+    tokens_per_shard: int = 2**27
+    heldout: bool = True
+    benchmarks: Asset | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.tokens_per_shard < 2**31:
+            raise ConfigError(f"tokens_per_shard {self.tokens_per_shard} is not in 1 … 2^31 - 1")
+
+
+class Shards(Sink):
+    """Writes the token shards of a mix and their manifest."""
+
+    name: ClassVar[str] = "tokenizers.shards"
+    version: ClassVar[int] = 1
+    pins: ClassVar[tuple[str, ...]] = ("tokenizers", "sentencepiece", "pyarrow")
+    Params: ClassVar[type] = ShardsParams
+    phases: ClassVar[tuple[AuxPhase, ...]] = (
+        AuxPhase("encode", "partitions", "encode"),
+        AuxPhase("mix", "one", "mix"),
+        AuxPhase("place", "partitions", "place"),
+        AuxPhase("write", "partitions", "write"),
+        AuxPhase("check", "partitions", "check"),
+        AuxPhase("manifest", "one", "manifest"),
+    )
+
+    params: ShardsParams
+
+    def setup(self) -> None:
+        """One process uses one slot of the machine: no threads of the library's own."""
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+    def encode(self, ctx: TaskContext) -> None:
+        """Table ``tokens``: id, domain, n_tokens, tokens (uint32, without end-of-text) and
+        provenance, partitioned by id."""
+        encoder = load(ctx.stage_files(TOKENIZER_STEP))
+        counts = {"kept": 0, "heldout_left_out": 0, "unmatched": 0}
+        documents = tokens = 0
+        columns: set[str] = set()
+        ctx.write("tokens", empty_tokens())
+        for piece in ctx.batches("docs", partition=ctx.index):
+            documents += piece.num_rows
+            columns.update(piece.column_names)
+            domains = self._domains(piece, counts)
+            rows = [i for i, d in enumerate(domains) if d is not None]
+            if not rows:
+                continue
+            kept = piece.take(rows)
+            ids, lengths = encoder.encode_batch(kept.column("text").to_pylist())
+            names = kept.column("id").to_pylist()
+            table = token_table(
+                names, [domains[i] for i in rows], ids, lengths,
+                {n: kept.column(n) for n in PROVENANCE if n in kept.column_names},
+            )  # fmt: skip
+            ctx.write("tokens", table, hash_of_ids(names))
+            counts["kept"] += len(rows)
+            tokens += int(lengths.sum()) + len(rows)
+        ctx.balance("documents = encoded + left out", total=documents, parts=counts)
+        ctx.note("documents", documents)
+        ctx.note("counts", counts)
+        ctx.note("tokens", tokens)
+        ctx.note("invalid_texts", encoder.invalid)
+        ctx.note("columns", sorted(columns))
+
+    def _domains(self, piece: pa.Table, counts: dict[str, int]) -> list[str | None]:
+        rules = self.params.mix.domains
+        domains = domains_of(rule_columns(piece, rules), rules, piece.num_rows)
+        if "split" in piece.column_names:
+            for i, split in enumerate(piece.column("split").to_pylist()):
+                if split == "heldout":
+                    domains[i] = HELDOUT if self.params.heldout else None
+                    counts["heldout_left_out"] += not self.params.heldout
+                else:
+                    counts["unmatched"] += domains[i] is None
+        else:
+            counts["unmatched"] += sum(d is None for d in domains)
+        return domains
+
+    def mix(self, ctx: TaskContext) -> None:
+        """Notes the plan: a share per domain, and warnings."""
+        seen = {c for n in ctx.notes("encode") for c in n["columns"]}
+        for rule in self.params.mix.domains:
+            for column in rule.match:
+                if seen and column not in seen and column not in META_COLUMNS:
+                    raise ConfigError(
+                        f"mix domain {rule.name!r} matches on {column!r}, which no document has",
+                        hint=f"columns: {', '.join(sorted(seen))}",
+                    )
+        domains: list[str] = []
+        ids: list[str] = []
+        counts = [np.zeros(0, dtype=np.int64)]
+        for piece in ctx.batches("tokens", columns=("id", "domain", "n_tokens")):
+            ids += piece.column("id").to_pylist()
+            domains += piece.column("domain").to_pylist()
+            counts.append(piece.column("n_tokens").to_numpy())
+        plan = plan_mix(self.params.mix, domains, ids, np.concatenate(counts), seed=ctx.seed)
+        warnings = list(plan.warnings)
+        unmatched = sum(n["counts"]["unmatched"] for n in ctx.notes("encode"))
+        if unmatched:
+            warnings.append(f"mix: {unmatched} documents match no domain and are left out")
+        ctx.balance(
+            "documents encoded = documents in domains",
+            total=len(ids), parts={s.domain: s.documents for s in plan.shares},
+        )  # fmt: skip
+        ctx.note("shares", [s.to_json() for s in plan.shares])
+        ctx.note("warnings", warnings)
+
+    def place(self, ctx: TaskContext) -> None:
+        """Table ``placed``: a row for every taken copy, partitioned by place key; notes how many
+        tokens each domain has in each of its partitions."""
+        import pyarrow as pa
+
+        shares = {s["domain"]: Share.from_json(s) for s in ctx.notes("mix")[0]["shares"]}
+        tokens = {d: [0] * ctx.partitions for d in shares}
+        copies = dict.fromkeys(shares, 0)
+        ctx.write("placed", placed_table(empty_tokens(), 0, [], np.zeros(0, dtype=np.int64)))
+        for piece in ctx.batches("tokens", partition=ctx.index):
+            domains = np.asarray(piece.column("domain").to_pylist(), dtype=object)
+            for domain, share in shares.items():
+                mine = piece.filter(pa.array(domains == domain, pa.bool_()))
+                ids = mine.column("id").to_pylist()
+                n_tokens = mine.column("n_tokens").to_numpy()
+                for copy, rows, take in copies_of(share, ids, n_tokens, seed=ctx.seed):
+                    if not len(rows):
+                        continue
+                    part = mine.take(rows)
+                    keys = order_keys(ctx.seed, part.column("id").to_pylist(), copy, "place")
+                    hexes = [f"{hi:016x}{lo:016x}" for hi, lo in keys.tolist()]
+                    table = placed_table(part, copy, hexes, take)
+                    ctx.write("placed", table, keys[:, 0].copy())
+                    where = partition_of(keys[:, 0], ctx.partitions)
+                    for p in np.unique(where).tolist():
+                        tokens[domain][p] += int(take[where == p].sum())
+                    copies[domain] += len(rows)
+        ctx.note("tokens", tokens)
+        ctx.note("copies", copies)
+
+    def write(self, ctx: TaskContext) -> None:
+        """Writes the shards that begin in this partition; notes a summary of each."""
+        encoder = load(ctx.stage_files(TOKENIZER_STEP))
+        streams = []
+        for domain, sizes in _sum_lists(n["tokens"] for n in ctx.notes("place")).items():
+            ends = np.cumsum(np.asarray(sizes, dtype=np.int64))
+            stream = Stream(
+                ctx, domain, encoder, size=self.params.tokens_per_shard,
+                begin=int(ends[ctx.index]) - sizes[ctx.index], end=int(ends[ctx.index]),
+                total=int(ends[-1]),
+            )  # fmt: skip
+            if not stream.done:
+                streams.append(stream)
+        for partition in range(ctx.index, ctx.partitions):
+            waiting = [s for s in streams if not s.done]
+            if not waiting:
+                break
+            table = ctx.read(
+                "placed", partition=partition, sort=("domain", "place_key", "id", "copy")
+            )
+            domains = np.asarray(table.column("domain").to_pylist(), dtype=object)
+            for stream in waiting:
+                rows = np.flatnonzero(domains == stream.domain)
+                if len(rows):  # sorted by domain: they are one run
+                    stream.feed(table.slice(int(rows[0]), len(rows)))
+        unfinished = [s.domain for s in streams if not s.done]
+        if unfinished:
+            raise IntegrityError(f"tokens are missing for the last shard of {unfinished}")
+        ctx.note("shards", [row for s in streams for row in s.summaries])
+
+    def check(self, ctx: TaskContext) -> None:
+        """Reads every shard of this task again: size, digests, ids, ends of text, pieces; and
+        searches the decoded documents for benchmark items where that is asked for."""
+        encoder = load(ctx.stage_files(TOKENIZER_STEP))
+        files = ctx.files("shards/")
+        said = {row["name"]: row for n in ctx.notes("write") for row in n["shards"]}
+        names = sorted(n.removesuffix(".bin") for n in files if n.endswith(".bin"))
+        if names != sorted(said):
+            raise IntegrityError(f"shards written {sorted(said)} are not those found {names}")
+        found = BenchmarkSearch(self.params.benchmarks, encoder)
+        tokens: dict[str, int] = {}
+        documents: dict[str, int] = {}
+        mine = names[ctx.index :: ctx.partitions]
+        for name in mine:
+            row = said[name]
+            paths = {s: files[name + s] for s in formats.SUFFIXES}
+            check_shard(name, paths, row, encoder)
+            domain = row["domain"]
+            tokens[domain] = tokens.get(domain, 0) + row["tokens"]
+            documents[domain] = documents.get(domain, 0) + row["documents_ended"]
+            found.search(name, files)
+        ctx.note("checked", len(mine))
+        ctx.note("tokens", tokens)
+        ctx.note("documents_ended", documents)
+        ctx.note("contamination", found.hits)
+
+    def manifest(self, ctx: TaskContext) -> None:
+        """Adds all up, and writes ``shards/manifest.json``."""
+        encoder = load(ctx.stage_files(TOKENIZER_STEP))
+        plan = ctx.notes("mix")[0]
+        tokens = _sum_counts(n["tokens"] for n in ctx.notes("check"))
+        ended = _sum_counts(n["documents_ended"] for n in ctx.notes("check"))
+        shards = sorted(
+            (row for n in ctx.notes("write") for row in n["shards"]), key=lambda r: r["name"]
+        )
+        checked = sum(n["checked"] for n in ctx.notes("check"))
+        ctx.balance("shards written = checked", total=len(shards), parts={"checked": checked})
+        for share in plan["shares"]:
+            d = share["domain"]
+            ctx.balance(
+                f"{d}: tokens taken = tokens in shards",
+                total=share["taken"], parts={"shards": tokens.get(d, 0)},
+            )  # fmt: skip
+            ctx.balance(
+                f"{d}: document copies taken = documents ended in shards",
+                total=share["copies"], parts={"shards": ended.get(d, 0)},
+            )  # fmt: skip
+        encoded = ctx.notes("encode")
+        manifest = {
+            "schema": MANIFEST_SCHEMA,
+            "seed": ctx.seed,
+            "tokenizer": {
+                "digest": encoder.digest, "family": encoder.family,
+                "vocab_size": encoder.vocab_size, "max_id": encoder.max_id,
+                "eos": {"id": encoder.eos_id, "token": encoder.eos_token},
+            },
+            "stream": {
+                "dtype": "uint16" if formats.dtype_for(encoder.max_id).itemsize == 2 else "uint32",
+                "byte_order": "little", "tokens_per_shard": self.params.tokens_per_shard,
+                "beginning_of_text": False, "end_of_text": "after every document",
+            },
+            "documents": {
+                "in": sum(n["documents"] for n in encoded),
+                **_sum_counts(n["counts"] for n in encoded),
+                "invalid_texts": sum(n["invalid_texts"] for n in encoded),
+            },
+            "domains": plan["shares"],
+            "warnings": plan["warnings"],
+            "tokens": sum(tokens.values()),
+            "contamination": merge_hits(n["contamination"] for n in ctx.notes("check")),
+            "contamination_searched": self.params.benchmarks is not None,
+            "shards": shards,
+        }  # fmt: skip
+        ctx.new_file(MANIFEST).write_bytes(pretty(manifest))
+        ctx.note("tokens", tokens)
+        ctx.note("documents_ended", ended)
+        ctx.note("shards", len(shards))
+        ctx.note("warnings", plan["warnings"])
+
+
+def _sum_lists(notes: Iterable[Mapping[str, list[int]]]) -> dict[str, list[int]]:
+    """Lists of equal length by key, added up."""
+    result: dict[str, list[int]] = {}
+    for note in notes:
+        for key, values in note.items():
+            old = result.get(key, [0] * len(values))
+            result[key] = [a + b for a, b in zip(old, values, strict=True)]
+    return result
+
+
+def _sum_counts(notes: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Counts by key, added up."""
+    return {k: v[0] for k, v in _sum_lists({k: [n[k]] for k in n} for n in notes).items()}
+
+
+STAGE = Shards
