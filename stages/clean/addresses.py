@@ -1,0 +1,205 @@
+"""E-mail and IP addresses: where they may start, what makes them valid, what they are not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, Literal
+
+from .spans import LETTERS, SPACE, Span, after, ascii_lower, before, word
+from .tables import FILE_ENDINGS, RESERVED_DOMAINS, RESERVED_TLDS, SPECIAL_IPV4, SPECIAL_IPV6
+
+_CJK: Final = "\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+
+_LOCAL: Final = re.compile(rf"(?:[{LETTERS}0-9_]|[.%+\-'’](?=[{LETTERS}0-9_.%+\-]|$))+$")
+_LABEL: Final = rf"[{LETTERS}0-9](?:[{LETTERS}0-9\-]{{0,61}}[{LETTERS}0-9])?"
+_DOMAIN: Final = re.compile(
+    rf"(?:{_LABEL}\.)+(?:xn--[A-Za-z0-9\-]{{2,59}}|[{LETTERS}]{{2,24}})"
+    rf"(?![{LETTERS}0-9]|-[{LETTERS}0-9\-]*\.[{LETTERS}0-9])"
+)
+_CJK_LOCAL: Final = re.compile(rf"(?<![{_CJK}A-Za-z0-9_])[{_CJK}A-Za-z0-9_.+\-]{{1,32}}$")
+_CJK_DOMAIN: Final = re.compile(
+    rf"(?:[{_CJK}A-Za-z0-9\-]{{1,63}}\.)+[{_CJK}]{{2,10}}(?![{_CJK}A-Za-z0-9])"
+)
+_SCHEME_BEFORE: Final = re.compile(r"[a-z][a-z0-9+.\-]*://[^ \t\n\r\u00a0/@]*$")
+_REMOTE_PATH: Final = re.compile(r":[A-Za-z0-9~/._\-]")
+_NAME: Final = re.compile(rf"[{LETTERS}]{{2,}}(?:[._+\-][{LETTERS}]{{2,}})+")
+_VERSION_DOMAIN: Final = re.compile(r"v?[0-9]+\.[0-9]+")
+
+LOCAL_LIMIT: Final = 64
+"""Octets that a local part may have (RFC 5321, 4.5.3.1.1); counted in characters here."""
+
+Reserved = Literal["names", "keep", "tag"]
+
+
+def emails(work: str, reserved: Reserved) -> Iterator[Span]:
+    """Addresses with a dotted domain. Left alone are remote paths (``git@host.org:repo``), the
+    user part of URLs, file names (``icon@2x.png``), package versions (``pkg@1.2.3``) and, by
+    `reserved`, addresses at domains set aside for examples."""
+    at = work.find("@")
+    last_end = 0
+    while at >= 0:
+        span = _email_at(work, at, last_end, reserved)
+        if span is not None:
+            yield span
+            last_end = span.end
+        at = work.find("@", at + 1)
+
+
+def _email_at(work: str, at: int, floor: int, reserved: Reserved) -> Span | None:
+    window = work[max(floor, at - LOCAL_LIMIT - 1) : at]
+    local = _LOCAL.search(window)
+    domain = _DOMAIN.match(work, at + 1)
+    if domain is None or local is None:
+        local = _CJK_LOCAL.search(window)
+        domain = _CJK_DOMAIN.match(work, at + 1)
+        if domain is None or local is None:
+            return None
+    name = local.group().lstrip(".%+-'’")
+    if not name or len(name) > LOCAL_LIMIT or name.endswith(".") or ".." in name:
+        return None
+    start, end = at - len(name), domain.end()
+    host = ascii_lower(domain.group())
+    if host.rpartition(".")[2] in FILE_ENDINGS or _VERSION_DOMAIN.match(host):
+        return None
+    if is_reserved(host) and (
+        reserved == "keep" or (reserved == "names" and not _NAME.fullmatch(name))
+    ):
+        return None
+    if _REMOTE_PATH.match(work, end):
+        return None
+    url = _SCHEME_BEFORE.search(before(work, start, 200))
+    if url is not None and not url.group().startswith("mailto:"):
+        return None
+    return Span(start, end, "email")
+
+
+def is_reserved(host: str) -> bool:
+    """Is `host` (lower case) a name set aside for examples or for private networks?"""
+    return host.rpartition(".")[2] in RESERVED_TLDS or any(
+        host == name or host.endswith("." + name) for name in RESERVED_DOMAINS
+    )
+
+
+_OCTET: Final = r"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+_IPV4: Final = re.compile(
+    rf"(?<![0-9A-Za-z_.\-])(?:{_OCTET}\.){{3}}{_OCTET}(?![0-9A-Za-z_]|\.[0-9A-Za-z])"
+)
+# Words that make four dotted numbers a version, a section or an object identifier.
+_NUMBERING: Final = re.compile(
+    "(?:"
+    + word(
+        "versions?|ver|vers|v|releases?|rel|sections?|sect?|chapters?|chap|ch|clauses?|paragraphs?|"
+        "para|appendix|annex|figures?|fig|tables?|tab|steps?|items?|parts?|rules?|articles?|art|"
+        "examples?|ex|exercises?|lemma|theorem|peps?|oids?|rfc|iso|iec|ieee|builds?|rev|revisions?|"
+        "update[sd]?|patch(?:es|ed)?|upgraded?|upgrading|since|until|before|after|requires?|needs?|"
+        "series|kernel|firmware|drivers?|plugins?|git|ssh|openssh|linux|java|flash|"
+        "kapitel|abschnitt|secci[oó]n|sezione|se[cç][aã]o|раздел|глава|верси[яию]"
+    )
+    + rf"|[§¶<>=~^≥≤≈])(?:{SPACE}|[.:#(])*(?:(?:to|from|than|or|and|is){SPACE}+)?$"
+)
+_NETWORK_BEFORE: Final = re.compile(
+    word(
+        "[a-z]*_?ips?|ipv4|ip4|inet|address(?:e[sn])?|addrs?|adress[eo]?n?|direcci[oó]n|indirizzo|"
+        "hosts?|servers?|clients?|peers?|gateways?|routers?|resolvers?|dns|nameservers?|"
+        "subnet|proxy|proxies|log(?:in|ged)|ping(?:ed|ing|s)?|traceroute|tracert|whois|dig|"
+        "nslookup|telnet|connect(?:ed|ions?|ing|s)?|listen(?:ing|s)?|bind|src|dst|bann?(?:ed|s)?|"
+        "firewall|attack(?:ed|er|s)?|visitors?|came from|forwarders?|адрес"
+    )
+)
+_NETWORK_AFTER: Final = re.compile(
+    rf"(?:{SPACE}|[)\],;\"'])*(?:(?:is|was){SPACE}+)?" + word("ips?|address|port|host|netmask|mask")
+)
+
+
+def ips(work: str) -> Iterator[Span]:
+    """Public IPv4 and IPv6 addresses (see `public_ipv4`, `public_ipv6`)."""
+    yield from _ipv4s(work)
+    yield from _ipv6s(work)
+
+
+def _ipv4s(work: str) -> Iterator[Span]:
+    for m in _IPV4.finditer(work):
+        parts = [int(p) for p in m.group().split(".")]
+        if public_ipv4(parts) and _is_address(work, m.start(), m.end(), parts):
+            yield Span(m.start(), m.end(), "ip")
+
+
+def public_ipv4(parts: list[int]) -> bool:
+    """Is the address of these four numbers outside every special-purpose block?"""
+    value = parts[0] << 24 | parts[1] << 16 | parts[2] << 8 | parts[3]
+    return not any(value >> (32 - n) == first >> (32 - n) for first, n in SPECIAL_IPV4)
+
+
+def _is_address(work: str, start: int, end: int, parts: list[int]) -> bool:
+    """Does the context make four dotted numbers an address, rather than a version or a section?
+
+    Versions and sections are made of small numbers, so the smaller the numbers, the more the
+    context must say: an address of which two numbers are 64 or more needs none.
+    """
+    left = before(work, start, 48).rpartition("\n")[2]
+    right = after(work, end, 24).partition("\n")[0]
+    if re.search(r"[a-z0-9_)]/$", left) and not re.search(r"//$", left):
+        return False  # Chrome/91.0.4.124
+    prefix = re.match(r"/([0-9]{1,2})(?![0-9])", right)
+    if prefix is not None and prefix.group(1) != "32":
+        return False  # a network, not an address
+    if re.search(r"://(?:[^ \t\n\r\u00a0/@]*@)?$", left) or re.match(
+        r":[0-9]{2,5}(?![0-9.])", right
+    ):
+        return True
+    if re.match(r"-[0-9a-z]", right) or _NUMBERING.search(left):
+        return False
+    if _NETWORK_BEFORE.search(left) or _NETWORK_AFTER.match(right) or left.endswith("@"):
+        return True
+    return parts[3] != 0 and sum(p >= 64 for p in parts) >= 2
+
+
+_IPV6: Final = re.compile(
+    r"(?<![0-9A-Za-z_:.])(?:[0-9A-Fa-f]{1,4}:){1,7}(?::?[0-9A-Fa-f]{1,4})?(?::[0-9A-Fa-f]{1,4}){0,6}"
+    r"(?:::)?(?![0-9A-Za-z_:])"
+)
+
+
+def _ipv6s(work: str) -> Iterator[Span]:
+    for m in _IPV6.finditer(work):
+        if public_ipv6(m.group()) and not re.match(r"\.[0-9]", work[m.end() : m.end() + 2]):
+            yield Span(m.start(), m.end(), "ip")
+
+
+def public_ipv6(text: str) -> bool:
+    """Is `text` an IPv6 address of the public block 2000::/3, or a full form outside all blocks?
+
+    Names such as ``a::b`` or ``face::1`` parse as IPv6 but lie in no block that was ever
+    assigned. A full form of eight groups is taken wherever it lies (except below 0100::/8 and in
+    the local blocks from fc00::/7 on), if most groups have the three or four digits that
+    hardware addresses of eight bytes do not have.
+    """
+    value = parse_ipv6(text)
+    if value is None:
+        return False
+    if value >> 125 == 1:
+        return not any(value >> (128 - n) == first >> (128 - n) for first, n in SPECIAL_IPV6)
+    groups = text.split(":")
+    return (
+        len(groups) == 8
+        and sum(len(g) >= 3 for g in groups) >= 5
+        and 0x0100 <= value >> 112 < 0xFC00
+    )
+
+
+def parse_ipv6(text: str) -> int | None:
+    """The value of an IPv6 address in hexadecimal groups, or None if it is none."""
+    head, gap, tail = text.partition("::")
+    left = head.split(":") if head else []
+    right = tail.split(":") if tail else []
+    missing = 8 - len(left) - len(right)
+    if "::" in tail or (missing < 1 if gap else missing != 0):
+        return None
+    groups = [*left, *["0"] * missing, *right]
+    if any(not 1 <= len(g) <= 4 for g in groups):
+        return None
+    value = 0
+    for group in groups:
+        value = value << 16 | int(group, 16)
+    return value

@@ -1,0 +1,91 @@
+"""What the PII detectors share: the span type, the fillers, and the windows of context.
+
+Detectors run one after the other over a *working text* of the same length as the input, in which
+everything already found (and every tag such as ``<PHONE>`` that stood in the input) is replaced
+by a filler character. A filler is a wall: no span and no context crosses it. What a detector
+decides can therefore not depend on the length of a tag, which makes masking idempotent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+TYPES: Final = ("email", "ip", "iban", "card", "ssn", "phone")
+"""Every type, in the order in which the detectors claim text."""
+
+TAGS: Final = {t: f"<{t.upper()}>" for t in TYPES}
+
+FILLER: Final = "\x00"
+"""Stands for a character that belongs to a span of any type but phone."""
+
+PHONE_FILLER: Final = "\x01"
+"""Stands for a character of a phone number: the next number of a list may lean on it."""
+
+
+LETTERS: Final = (
+    "A-Za-zÀ-ÖØ-öø-\u024f\u0370-\u03ff\u0400-\u052f\u0531-\u0587\u05d0-\u05ea\u0620-\u065f"
+    "\u0671-\u06d3\u0900-\u0963\u0980-\u0df3\u10a0-\u10ff\u1e00-\u1fff"
+)
+"""Letters and marks of scripts that put spaces between words, as the inside of a character class.
+Fixed ranges, since ``\\w`` follows the Unicode tables of the running Python. Chinese, Japanese and
+Thai are left out: there an address follows the sentence without a space."""
+
+SPACE: Final = r"[ \t\n\r\u00a0]"
+"""Space between words, as a pattern."""
+
+
+def word(alternatives: str) -> str:
+    """A pattern for one of `alternatives` standing as a word of its own."""
+    return rf"(?<![{LETTERS}0-9])(?:{alternatives})(?![{LETTERS}0-9])"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """Personal data of one `type` at the characters ``start:end`` of a text."""
+
+    start: int
+    end: int
+    type: str
+
+
+def before(work: str, start: int, width: int) -> str:
+    """Up to `width` characters left of `start`, lower case, cut at the last filler."""
+    window = work[max(0, start - width) : start]
+    cut = max(window.rfind(FILLER), window.rfind(PHONE_FILLER))
+    return ascii_lower(window[cut + 1 :])
+
+
+def after(work: str, end: int, width: int) -> str:
+    """Up to `width` characters right of `end`, lower case, cut at the first filler."""
+    window = work[end : end + width]
+    for filler in (FILLER, PHONE_FILLER):
+        at = window.find(filler)
+        if at >= 0:
+            window = window[:at]
+    return ascii_lower(window)
+
+
+_LOWER: Final = str.maketrans(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞ"
+    "АБВГДЕЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩ",
+    "abcdefghijklmnopqrstuvwxyzàáâãäåæçèéêëìíîïðñòóôõöøùúûüýþ"
+    "абвгдежзийклмнопрстуфхцчшщъыьэюяαβγδεζηθικλμνξοπρστυφχψω",
+)
+
+
+def ascii_lower(text: str) -> str:
+    """Lower case of the Latin-1, Russian and Greek letters alone: the same on every Python."""
+    return text.translate(_LOWER)
+
+
+def blank(work: str, spans: list[Span]) -> str:
+    """`work` with the characters of `spans` (sorted, disjoint) replaced by fillers."""
+    pieces: list[str] = []
+    at = 0
+    for span in spans:
+        filler = PHONE_FILLER if span.type == "phone" else FILLER
+        pieces += [work[at : span.start], filler * (span.end - span.start)]
+        at = span.end
+    pieces.append(work[at:])
+    return "".join(pieces)
