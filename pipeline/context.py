@@ -172,7 +172,9 @@ class MemoryContext:
 
     def balance(self, equation: str, *, total: int, parts: Mapping[str, int]) -> None:
         if sum(parts.values()) != total:
-            raise IntegrityError(f"{equation}: {dict(parts)} sums to {sum(parts.values())}, not {total}")
+            raise IntegrityError(
+                f"{equation}: {dict(parts)} sums to {sum(parts.values())}, not {total}"
+            )
         self.equations.append((equation, total, dict(parts)))
 
     def run_phases(self, stage: Any) -> None:

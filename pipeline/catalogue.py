@@ -1,0 +1,40 @@
+"""`ls`: the stages, signals and recipes of this installation."""
+
+from __future__ import annotations
+
+from .registry import configs_root, stage_class, stage_names
+
+
+def _summary(text: str | None) -> str:
+    lines = (text or "").strip().splitlines()
+    return lines[0] if lines else ""
+
+
+def stages() -> list[dict[str, str]]:
+    """Name, version, kind and first line of the docstring of every stage."""
+    rows = []
+    for name in stage_names():
+        cls = stage_class(name)
+        rows.append({
+            "stage": name, "version": str(cls.version), "kind": cls.kind,
+            "what": _summary(cls.__doc__),
+        })  # fmt: skip
+    return rows
+
+
+def signals() -> list[dict[str, str]]:
+    """Signals that stages write by default, with type and writer."""
+    rows = []
+    for name in stage_names():
+        for signal, kind in getattr(stage_class(name), "writes", {}).items():
+            rows.append({"signal": signal, "type": kind, "stage": name})
+    return sorted(rows, key=lambda r: (r["signal"], r["stage"]))
+
+
+def recipes() -> list[dict[str, str]]:
+    """Recipes that come with the package."""
+    rows = []
+    for path in sorted((configs_root() / "recipes").glob("*.yaml")):
+        head = path.read_text(encoding="utf-8").splitlines()[0].lstrip("# ").strip()
+        rows.append({"recipe": f"configs/recipes/{path.name}", "what": head})
+    return rows

@@ -1,0 +1,155 @@
+"""The command line: arguments only; each verb calls one function of `verbs`.
+
+Data goes to standard output, progress and errors to standard error. Exit codes: 0 done, 1 work
+failed, 2 usage or configuration, 3 integrity.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+PROGRAM = "corpusmill"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of all verbs."""
+    top = argparse.ArgumentParser(
+        prog=PROGRAM,
+        description="From crawled HTML to token shards, with an account of every record.",
+        epilog="First steps: run a recipe, read its report, ask why a page was kept or dropped.",
+    )
+    top.add_argument("--version", action="store_true", help="print the version and stop")
+    verbs = top.add_subparsers(dest="verb", metavar="VERB")
+    _run_verbs(verbs)
+    _look_verbs(verbs)
+    _stage_verbs(verbs)
+    return top
+
+
+def _verb(
+    verbs: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    text: str,
+    *,
+    json: bool = True,
+) -> argparse.ArgumentParser:
+    sub = verbs.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+    if json:
+        sub.add_argument("--json", action="store_true", help="print one JSON object")
+    return sub
+
+
+def _recipe_arguments(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("recipe", metavar="RECIPE", help="the recipe, a YAML file")
+    sub.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides",
+                     help="override a key: --set shards.tokens_per_shard=1000")  # fmt: skip
+    sub.add_argument("--partitions", type=int, help="partitions of the later phases (power of two)")
+    sub.add_argument("--task-bytes", type=int, help="input bytes of one task of the first phase")
+    sub.add_argument(
+        "--sample", metavar="N", help="about N documents (by keyed hash), or a share like 0.01"
+    )
+
+
+def _run_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    sub = _verb(verbs, "run", "run a recipe, or resume it, until everything is done")
+    _recipe_arguments(sub)
+    sub.add_argument("--out", required=True, metavar="RUN", help="the run folder")
+    sub.add_argument(
+        "--backend", choices=["local"], default="local", help="what starts the workers"
+    )
+    sub.add_argument("--workers", type=int, help="worker processes (default: all cores)")
+    sub.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    sub = _verb(verbs, "plan", "plan a recipe and write RUN/plan.json, without running it")
+    _recipe_arguments(sub)
+    sub.add_argument("--out", required=True, metavar="RUN", help="the run folder")
+    sub = _verb(verbs, "validate", "check a recipe without listing inputs")
+    sub.add_argument("recipe", metavar="RECIPE")
+    sub.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides")
+    sub = _verb(verbs, "run-tasks", "run tasks of a plan (what the backends start)", json=False)
+    sub.add_argument("plan", metavar="PLAN", help="RUN/plan.json")
+    sub.add_argument("phase", metavar="PHASE", help="a phase, or - to read PHASE I..J from stdin")
+    sub.add_argument("tasks", metavar="I..J", nargs="?", help="tasks, both ends included: 0..3,7")
+    sub = _verb(verbs, "clean", "remove what attempts left behind, and phases that no plan uses")
+    sub.add_argument("run", metavar="RUN")
+    sub.add_argument("--intermediates", action="store_true",
+                     help="also earlier phases' tables, which hold text from before PII removal")  # fmt: skip
+    sub = _verb(verbs, "warm", "compile the numeric kernels into their cache")
+
+
+def _look_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    sub = _verb(verbs, "status", "phases of a run: done, running, failed")
+    sub.add_argument("run", metavar="RUN")
+    sub = _verb(verbs, "report", "the funnel of a run and where its products lie")
+    sub.add_argument("run", metavar="RUN")
+    sub = _verb(verbs, "why", "what became of one document, and why")
+    sub.add_argument("document", metavar="ID|URL")
+    sub.add_argument("--run", required=True, metavar="RUN")
+    sub = _verb(
+        verbs, "trace", "which document a token belongs to, or where a document's tokens are"
+    )
+    sub.add_argument("position", metavar="SHARD:OFFSET|ID")
+    sub.add_argument("--run", required=True, metavar="RUN")
+    sub = _verb(verbs, "verify", "re-hash and re-add everything that a lock claims")
+    sub.add_argument("target", metavar="RUN|LOCK")
+    sub.add_argument("--no-inputs", action="store_true", help="do not re-hash the input files")
+    sub = _verb(verbs, "diff", "what changed between two locks")
+    sub.add_argument("a", metavar="A")
+    sub.add_argument("b", metavar="B")
+    sub.add_argument("--exit-code", action="store_true", help="exit 1 if they differ")
+    sub = _verb(verbs, "ls", "list stages, signals or recipes")
+    sub.add_argument("what", choices=["stages", "signals", "recipes"])
+
+
+def _stage_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    sub = _verb(verbs, "extract", "the text of an HTML file, or of a JSONL with a field html")
+    sub.add_argument("file", nargs="?", metavar="FILE.html")
+    sub.add_argument("--jsonl", nargs=2, metavar=("IN", "OUT"))
+    sub.add_argument("--url")
+    sub.add_argument("--tier", default="default")
+    sub.add_argument("--format", choices=["text", "markdown", "json"], default="text")
+    for name, text in (
+        ("filter", "signals and the rules' verdict for each row of a JSONL"),
+        ("pii", "personal data in each row of a JSONL, and the cleaned text"),
+        ("dedup", "exact and near duplicates among the rows of a JSONL"),
+        ("contamination", "benchmark items in each row of a JSONL"),
+    ):
+        sub = _verb(verbs, name, text)
+        sub.add_argument("--jsonl", nargs=2, metavar=("IN", "OUT"), required=True)
+        if name == "dedup":
+            sub.add_argument("--removed", metavar="FILE", help="write the other rows here")
+        if name == "contamination":
+            sub.add_argument("--benchmarks", metavar="DIR", required=True)
+    sub = _verb(verbs, "train", "train a model that a stage uses")
+    sub.add_argument("what", choices=["classifier"])
+    sub.add_argument("config", metavar="CONFIG")
+    sub.add_argument("--out", required=True, metavar="DIR")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one verb; returns the exit code."""
+    top = parser()
+    options = top.parse_args(arguments)
+    if options.version:
+        from importlib.metadata import version
+
+        print(f"{PROGRAM} {version('corpusmill')}")
+        return 0
+    if options.verb is None:
+        top.print_help(sys.stderr)
+        return 2
+    from . import verbs
+    from .errors import CorpusmillError
+
+    try:
+        return verbs.VERBS[options.verb](options)
+    except CorpusmillError as error:
+        print(f"{PROGRAM}: {error}", file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output went away; nothing is wrong
+        return 0
+    except KeyboardInterrupt:
+        print(f"{PROGRAM}: stopped; running again resumes", file=sys.stderr)
+        return 130

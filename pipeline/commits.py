@@ -1,0 +1,199 @@
+"""What one task did (`Commit`), and what closes a phase (`Seal`).
+
+A commit record is created exclusively, after its files lie at their final names. Readers read
+only what a seal names, and a seal names only what commit records name.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .durable import write_atomic, write_exclusive
+from .errors import IntegrityError, TaskError
+from .identity import canonical, fingerprint, pretty, sha256_hex
+
+COMMIT_SCHEMA = "corpusmill/commit/1"
+SEAL_SCHEMA = "corpusmill/seal/1"
+FAN = 1000
+"""Tasks of one sub-folder."""
+
+
+@dataclass(frozen=True)
+class PhaseFolder:
+    """Where a phase's files lie."""
+
+    root: Path
+
+    def commit(self, task: int) -> Path:
+        return self.root / "commits" / f"{task // FAN:04d}" / f"{task:06d}.json"
+
+    def data(self, task: int) -> Path:
+        return self.root / "data" / f"{task // FAN:04d}"
+
+    def rejects(self, task: int) -> Path:
+        return self.root / "rejects" / f"{task // FAN:04d}"
+
+    def failures(self) -> Path:
+        return self.root / "failures"
+
+    def temporary(self, task: int, attempt: str) -> Path:
+        return self.root / "tmp" / f"{task:06d}.{attempt}"
+
+    def seal(self) -> Path:
+        return self.root / "sealed.json"
+
+
+@dataclass
+class Commit:
+    """The record of one finished task."""
+
+    phase: str
+    key: str
+    task: int
+    files: list[dict[str, Any]] = field(default_factory=list)
+    """``{"name", "path", "bytes", "sha256"}``; tables also ``table``, ``rows``, ``groups`` and,
+    for documents, ``content`` (order-free digest of the rows)."""
+    inputs: list[dict[str, Any]] = field(default_factory=list)
+    """``{"source", "path", "bytes", "sha256"}`` of each input file read."""
+    counts: dict[str, Any] = field(default_factory=dict)
+    balances: list[dict[str, Any]] = field(default_factory=list)
+    notes: dict[str, Any] = field(default_factory=dict)
+    distinct: dict[str, Any] = field(default_factory=dict)
+    provenance: dict[str, Any] = field(default_factory=dict)
+    """Attempt, times, process: circumstance, in no digest."""
+
+    def content(self) -> str:
+        """Digest of what the task made, whoever made it."""
+        return fingerprint({
+            "key": self.key, "task": self.task, "files": self.files, "inputs": self.inputs,
+            "counts": {k: v for k, v in self.counts.items() if k != "cpu"},
+            "balances": self.balances, "notes": self.notes,
+        })  # fmt: skip
+
+    def plain(self) -> dict[str, Any]:
+        return {
+            "schema": COMMIT_SCHEMA, "phase": self.phase, "key": self.key, "task": self.task,
+            "files": self.files, "inputs": self.inputs, "counts": self.counts,
+            "balances": self.balances, "notes": self.notes, "distinct": self.distinct,
+            "provenance": self.provenance, "content": self.content(),
+        }  # fmt: skip
+
+
+def put_commit(folder: PhaseFolder, commit: Commit) -> bool:
+    """Creates the record; False if an equal one was there.
+
+    Raises IntegrityError if the task was committed before with other content.
+    """
+    path = folder.commit(commit.task)
+    before = write_exclusive(path, pretty(commit.plain()))
+    if before is None:
+        return True
+    there = _parse(before, path)
+    if there["content"] != commit.content():
+        raise IntegrityError(
+            f"task {commit.task} of {commit.phase} was committed twice with different content: "
+            f"{there['content'][:12]} and {commit.content()[:12]}",
+            hint=f"two attempts disagree; the first is {path}",
+        )
+    return False
+
+
+def _parse(data: bytes, path: Path) -> dict[str, Any]:
+    try:
+        record = json.loads(data)
+    except ValueError as error:
+        raise IntegrityError(f"the commit record {path} is damaged: {error}") from None
+    if record.get("schema") != COMMIT_SCHEMA:
+        raise IntegrityError(f"{path}: schema {record.get('schema')!r} is unknown")
+    return dict(record)
+
+
+def read_commit(folder: PhaseFolder, task: int, key: str) -> dict[str, Any] | None:
+    """The record of a task, None if it has not finished. Checks that it belongs to `key`."""
+    path = folder.commit(task)
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    record = _parse(data, path)
+    if record["key"] != key or record["task"] != task:
+        raise IntegrityError(f"{path} is the record of another task or phase")
+    body = Commit(
+        record["phase"], record["key"], record["task"], record["files"], record["inputs"],
+        record["counts"], record["balances"], record["notes"],
+    )  # fmt: skip
+    if body.content() != record["content"]:
+        raise IntegrityError(f"the commit record {path} was changed after it was written")
+    return record
+
+
+def missing_tasks(folder: PhaseFolder, tasks: int) -> list[int]:
+    """Tasks without a commit record."""
+    return [t for t in range(tasks) if not folder.commit(t).exists()]
+
+
+@dataclass(frozen=True)
+class Seal:
+    """All commits of a phase in one file."""
+
+    phase: str
+    key: str
+    commits: tuple[dict[str, Any], ...]
+
+    def tables(self, name: str) -> list[dict[str, Any]]:
+        """File entries of the table `name`, in task order."""
+        return [f for c in self.commits for f in c["files"] if f.get("table") == name]
+
+    def files(self, prefix: str = "") -> dict[str, dict[str, Any]]:
+        """Product files (no tables) by name. Raises IntegrityError on a name made twice."""
+        found: dict[str, dict[str, Any]] = {}
+        for commit in self.commits:
+            for entry in commit["files"]:
+                if "table" in entry or not entry["name"].startswith(prefix):
+                    continue
+                if entry["name"] in found:
+                    raise IntegrityError(f"two tasks of {self.phase} made {entry['name']!r}")
+                found[entry["name"]] = entry
+        return {n: found[n] for n in sorted(found)}
+
+    def notes(self) -> list[dict[str, Any]]:
+        return [dict(c["notes"]) for c in self.commits]
+
+    def content(self) -> str:
+        """Digest of the commits' contents, in task order."""
+        return fingerprint([c["content"] for c in self.commits])
+
+
+def write_seal(folder: PhaseFolder, phase: str, key: str, tasks: int) -> Seal:
+    """Makes the seal from all commits; idempotent. Raises TaskError if one is missing."""
+    commits = []
+    for task in range(tasks):
+        record = read_commit(folder, task, key)
+        if record is None:
+            raise TaskError(f"task {task} of {phase} has not finished")
+        record.pop("provenance")
+        commits.append(record)
+    body: dict[str, Any] = {"schema": SEAL_SCHEMA, "phase": phase, "key": key, "commits": commits}
+    body["sha256"] = sha256_hex(canonical({k: v for k, v in body.items()}))
+    write_atomic(folder.seal(), canonical(body))
+    return Seal(phase, key, tuple(commits))
+
+
+def read_seal(folder: PhaseFolder, key: str) -> Seal | None:
+    """The seal, None if the phase is not closed. Raises IntegrityError if it was damaged."""
+    path = folder.seal()
+    try:
+        body = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise IntegrityError(f"the seal {path} is damaged: {error}") from None
+    stated = body.pop("sha256", None)
+    if body.get("schema") != SEAL_SCHEMA or stated != sha256_hex(canonical(body)):
+        raise IntegrityError(f"the seal {path} was changed after it was written")
+    if body["key"] != key:
+        raise IntegrityError(f"the seal {path} belongs to another phase key")
+    return Seal(body["phase"], body["key"], tuple(body["commits"]))

@@ -1,0 +1,214 @@
+"""The engine's `TaskContext`: what a barrier's or sink's phase reads and writes in a run folder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .attempt import Attempt, plain_notes
+from .commits import PhaseFolder, Seal, read_seal
+from .errors import IntegrityError, StageError, TaskError
+from .planning import Phase, Plan
+from .tables import read_groups
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+
+SEAL_WAIT_SECONDS = 90.0
+"""How long a task waits for an upstream seal: longer than an NFS client caches attributes."""
+
+
+class RunFolder:
+    """A run folder with a plan, and the seals read so far."""
+
+    def __init__(self, root: Path, plan: Plan) -> None:
+        self.root = root
+        self.plan = plan
+        self._seals: dict[str, Seal] = {}
+
+    def phase_folder(self, phase: Phase) -> PhaseFolder:
+        return PhaseFolder(self.root / "phases" / phase.folder)
+
+    def seal(self, name: str, *, wait: float = 0.0) -> Seal:
+        """The seal of a phase. Raises TaskError if it is not there after `wait` seconds."""
+        if name in self._seals:
+            return self._seals[name]
+        phase = self.plan.phase(name)
+        until = time.monotonic() + wait
+        while True:
+            found = read_seal(self.phase_folder(phase), phase.key)
+            if found is not None:
+                self._seals[name] = found
+                return found
+            if time.monotonic() >= until:
+                raise TaskError(
+                    f"phase {name} is not closed, its tasks' results cannot be read",
+                    hint="run the earlier phases first",
+                )
+            time.sleep(1.0)
+
+    def pieces(
+        self, phase: str, table: str, partition: int | None, columns: Sequence[str] | None
+    ) -> Iterator[pa.Table]:
+        """One table a file, in task order; files without rows of the partition give none, but
+        at least one (empty) table is always given."""
+        folder = self.phase_folder(self.plan.phase(phase))
+        entries = self.seal(phase, wait=SEAL_WAIT_SECONDS).tables(table)
+        given = False
+        for entry in entries:
+            if partition is not None and all(g[0] != partition for g in entry["groups"]):
+                continue
+            given = True
+            yield self.open_table(folder, entry, partition, columns)
+        if not given:
+            if not entries:
+                raise StageError(f"no task of {phase} wrote a table {table!r}")
+            yield self.open_table(folder, entries[0], -1, columns)
+
+    def open_table(
+        self, folder: PhaseFolder, entry: Mapping[str, Any], partition: int | None,
+        columns: Sequence[str] | None,
+    ) -> pa.Table:  # fmt: skip
+        path = folder.root / entry["path"]
+        try:
+            size = path.stat().st_size
+        except FileNotFoundError:
+            raise IntegrityError(f"{path} is missing, a commit names it") from None
+        if size != entry["bytes"]:
+            raise IntegrityError(f"{path} has {size} bytes, its commit says {entry['bytes']}")
+        try:
+            return read_groups(path, entry["groups"], partition, columns)
+        except (OSError, ValueError) as error:
+            raise IntegrityError(f"{path} cannot be read back: {error}") from None
+
+
+class EngineContext:
+    """See `corpusmill.pipeline.context.TaskContext`."""
+
+    def __init__(self, run: RunFolder, phase: Phase, attempt: Attempt, task: int) -> None:
+        self.run = run
+        self.phase = phase
+        self.attempt = attempt
+        self.index = task
+        self.partitions = run.plan.partitions
+        self.seed = run.plan.seed
+        recipe = run.plan.recipe
+        self.params: Mapping[str, Any] = {
+            "name": recipe["name"],
+            "version": recipe["version"],
+            "sources": {s["name"]: {"licence": s["licence"]} for s in recipe["sources"]},
+        }
+
+    def _where(self, table: str, step: str | None) -> tuple[str, str]:
+        """The phase that wrote a table, and the table's name there."""
+        step = step or self.phase.step
+        own = f"{step}.{table}"
+        for name in reversed(self.phase.upstream):
+            phase = self.run.plan.phase(name)
+            if phase.kind == "aux" and phase.step == step:
+                if self.run.seal(name, wait=SEAL_WAIT_SECONDS).tables(own):
+                    return name, own
+            elif phase.kind == "docs":
+                return name, "docs" if table == "docs" else own
+        raise StageError(f"{self.phase.name} asks for a table {table!r} that nobody wrote")
+
+    def _read(
+        self, table: str, step: str | None, partition: int | None,
+        columns: Sequence[str] | None, sort: Sequence[str],
+    ) -> pa.Table:  # fmt: skip
+        import pyarrow as pa
+
+        phase, name = self._where(table, step)
+        whole = pa.concat_tables(list(self.run.pieces(phase, name, partition, columns)))
+        if sort:
+            return whole.sort_by([(column, "ascending") for column in sort])
+        return whole.combine_chunks()
+
+    def read(
+        self, table: str, *, partition: int | None = None,
+        columns: Sequence[str] | None = None, sort: Sequence[str] = (),
+    ) -> pa.Table:  # fmt: skip
+        if columns is not None and table == "docs":
+            columns = self._existing(columns)
+        return self._read(table, None, partition, columns, sort)
+
+    def _existing(self, columns: Sequence[str]) -> list[str]:
+        """Document columns that this recipe's documents have: the others are optional."""
+        phase, name = self._where("docs", None)
+        entry = self.run.seal(phase, wait=SEAL_WAIT_SECONDS).tables(name)[0]
+        folder = self.run.phase_folder(self.run.plan.phase(phase))
+        names = set(self.run.open_table(folder, entry, -1, None).schema.names)
+        return [c for c in columns if c in names]
+
+    def batches(
+        self, table: str, *, partition: int | None = None, columns: Sequence[str] | None = None
+    ) -> Iterator[pa.Table]:
+        phase, name = self._where(table, None)
+        if columns is not None and table == "docs":
+            columns = self._existing(columns)
+        yield from self.run.pieces(phase, name, partition, columns)
+
+    def write(
+        self, table: str, data: pa.Table, hashes: npt.NDArray[np.uint64] | None = None
+    ) -> None:
+        self.attempt.write(f"{self.phase.step}.{table}", data, hashes)
+
+    def new_file(self, name: str) -> Path:
+        return self.attempt.new_file(name)
+
+    def _files(self, step: str | None, prefix: str) -> dict[str, Path]:
+        found: dict[str, Path] = {}
+        for name in self.phase.upstream:
+            phase = self.run.plan.phase(name)
+            if phase.kind != "aux" or phase.step != step:
+                continue
+            root = self.run.phase_folder(phase).root
+            seal = self.run.seal(name, wait=SEAL_WAIT_SECONDS)
+            for file, entry in seal.files(prefix).items():
+                found[file] = root / entry["path"]
+        return {n: found[n] for n in sorted(found)}
+
+    def files(self, prefix: str = "") -> dict[str, Path]:
+        return self._files(self.phase.step, prefix)
+
+    def stage_files(self, step: str, prefix: str = "") -> dict[str, Path]:
+        return self._files(step, prefix)
+
+    def stage_read(self, step: str, table: str, **how: Any) -> pa.Table:
+        return self._read(
+            table, step, how.get("partition"), how.get("columns"), how.get("sort", ())
+        )
+
+    def note(self, key: str, value: Any) -> None:
+        self.attempt.commit.notes[key] = plain_notes(value, key)
+
+    def notes(self, phase: str) -> list[dict[str, Any]]:
+        for name in self.phase.upstream:
+            found = self.run.plan.phase(name)
+            if found.step == self.phase.step and found.aux == phase:
+                return self.run.seal(name, wait=SEAL_WAIT_SECONDS).notes()
+        raise StageError(f"{self.phase.name} asks for the notes of an unknown phase {phase!r}")
+
+    def balance(self, equation: str, *, total: int, parts: Mapping[str, int]) -> None:
+        if sum(parts.values()) != total:
+            raise IntegrityError(
+                f"{self.phase.name}, task {self.index}: {equation}: {dict(parts)} sums to "
+                f"{sum(parts.values())}, not {total}"
+            )
+        self.attempt.commit.balances.append(
+            {"equation": equation, "total": total, "parts": dict(parts)}
+        )
+
+
+def run_aux(
+    run: RunFolder, phase: Phase, task: int, method: Callable[[EngineContext], None]
+) -> bool:
+    """Runs one task of an auxiliary phase and commits it."""
+    folder = run.phase_folder(phase)
+    with Attempt(folder, phase.name, phase.key, task, run.plan.partitions) as attempt:
+        method(EngineContext(run, phase, attempt, task))
+        return attempt.finish()

@@ -1,0 +1,142 @@
+"""Batches through a chain of stages, every outcome accounted for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from .accounts import Account
+from .document import Document, Drop, Failure, Outcome, Page
+from .errors import StageError
+from .recipe import Step
+from .stage import Barrier
+from .tables import value_text
+
+Live = tuple[Page | Document, int]
+"""A page or document that is still kept, and its id as a number."""
+
+
+def weight(item: Page | Document) -> int:
+    """Bytes of a page's body, or of a text in UTF-8 (estimated by characters if not ASCII)."""
+    if isinstance(item, Page):
+        return len(item.body)
+    return (
+        len(item.text) if item.text.isascii() else len(item.text.encode("utf-8", "surrogatepass"))
+    )
+
+
+def batches(
+    items: Iterable[Live], batch_bytes: int, batch_items: int = 1024
+) -> Iterator[list[Live]]:
+    """Groups of at most `batch_items` items and about `batch_bytes` bytes."""
+    group: list[Live] = []
+    filled = 0
+    for item in items:
+        group.append(item)
+        filled += weight(item[0])
+        if filled >= batch_bytes or len(group) >= batch_items:
+            yield group
+            group, filled = [], 0
+    if group:
+        yield group
+
+
+class Chain:
+    """Applies steps to batches and keeps the account and the rejected rows of one task."""
+
+    def __init__(self, steps: Sequence[Step], sample: int | None = None, seed: int = 0) -> None:
+        self.steps = steps
+        self.account = Account()
+        self.rejects: list[tuple[Any, ...]] = []
+        self.sample = sample
+        self.seed = seed
+
+    def reject(self, item: Page | Document, step: str, outcome: Drop | Failure) -> None:
+        meta = item.meta
+        self.reject_row(
+            item.id, item.source, item.url, step, outcome, meta.get("file"), meta.get("offset"),
+            meta.get("length"),
+        )  # fmt: skip
+
+    def reject_row(
+        self, doc_id: str, source: str, url: str, step: str, outcome: Drop | Failure,
+        file: Any, offset: Any, length: Any,
+    ) -> None:  # fmt: skip
+        dropped = isinstance(outcome, Drop)
+        code = outcome.reason if isinstance(outcome, Drop) else outcome.type
+        self.rejects.append((
+            doc_id, source, url.encode("utf-8", "replace").decode("utf-8"), step,
+            "dropped" if dropped else "error", code, value_text(outcome), file, offset, length,
+        ))  # fmt: skip
+
+    def apply(self, live: list[Live], step: Step) -> list[Live]:
+        """One step over one batch; what does not concern it (pages or documents) passes by."""
+        takes = getattr(step.made, "takes", "document")
+        mine = [x for x in live if takes == "any" or (takes == "page") == isinstance(x[0], Page)]
+        if not mine:
+            return live
+        started = time.process_time()
+        outcomes = step.made.apply([item for item, _ in mine])
+        self._spend(step.id, started)
+        kept = self.settle(mine, outcomes, step)
+        if len(mine) == len(live):
+            return kept
+        by_id = {number: (item, number) for item, number in kept}
+        chosen = {number for _, number in mine}
+        return [by_id.get(n, (i, n)) for i, n in live if n not in chosen or n in by_id]
+
+    def decide(
+        self, live: list[Live], step: Step, verdicts: dict[str, dict[str, Any]]
+    ) -> list[Live]:
+        """A barrier's verdicts over one batch."""
+        started = time.process_time()
+        barrier: Barrier = step.made
+        docs = [item for item, _ in live if isinstance(item, Document)]
+        if len(docs) != len(live):
+            raise StageError(f"step {step.id} met a raw page: extract before it")
+        outcomes = barrier.decide(docs, verdicts)
+        self._spend(step.id, started)
+        return self.settle(live, outcomes, step)
+
+    def settle(self, mine: list[Live], outcomes: list[Outcome], step: Step) -> list[Live]:
+        """Books the outcomes of a batch. Raises StageError if the stage broke its contract."""
+        if len(outcomes) != len(mine):
+            raise StageError(
+                f"step {step.id} ({step.stage}) was given {len(mine)} documents and gave back "
+                f"{len(outcomes)} outcomes"
+            )
+        kept: list[Live] = []
+        for (item, number), outcome in zip(mine, outcomes, strict=True):
+            flow = self.account.flow(step.id, item.source)
+            flow.enter(number, weight(item))
+            if isinstance(outcome, Drop):
+                if outcome.reason not in step.made.reasons:
+                    raise StageError(
+                        f"step {step.id} dropped with the undeclared reason {outcome.reason!r}"
+                    )
+                flow.lose(number, flow.dropped, outcome.reason)
+                self.reject(item, step.id, outcome)
+            elif isinstance(outcome, Failure):
+                flow.lose(number, flow.errors, outcome.type)
+                self.reject(item, step.id, outcome)
+            elif isinstance(outcome, Page | Document):
+                if outcome.id != item.id or outcome.source != item.source:
+                    raise StageError(f"step {step.id} changed the id or source of {item.id}")
+                flow.keep(number, weight(outcome))
+                kept.append((outcome, number))
+            else:
+                raise StageError(f"step {step.id} gave back {type(outcome).__name__} for {item.id}")
+        return kept
+
+    def run(self, live: list[Live]) -> list[Live]:
+        """A batch through all steps in order."""
+        for step in self.steps:
+            if not live:
+                break
+            live = self.apply(live, step)
+        return live
+
+    def _spend(self, step: str, started: float) -> None:
+        spent = time.process_time() - started
+        self.account.cpu[step] = self.account.cpu.get(step, 0.0) + spent

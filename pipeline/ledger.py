@@ -1,0 +1,169 @@
+"""The whole account of a run, made from the seals of its document phases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .accounts import merge_steps
+from .engine import RunFolder
+from .errors import IntegrityError, StageError
+from .planning import Phase, Plan
+from .registry import room_module
+
+SCHEMA = "corpusmill/ledger/1"
+
+
+def _total(sources: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    total: dict[str, Any] = {
+        "in": 0, "out": 0, "dropped": {}, "errors": {}, "bytes_in": 0, "bytes_out": 0,
+    }  # fmt: skip
+    for flow in sources.values():
+        for name in ("in", "out", "bytes_in", "bytes_out"):
+            total[name] += flow[name]
+        for name in ("dropped", "errors"):
+            for code, n in flow[name].items():
+                total[name][code] = total[name].get(code, 0) + n
+    for name in ("dropped", "errors"):
+        total[name] = dict(sorted(total[name].items(), key=lambda e: (-e[1], e[0])))
+    return total
+
+
+def sealed_docs_phases(run: RunFolder) -> list[Phase]:
+    """Document phases that are closed, in order, up to the first one that is not."""
+    found = []
+    for phase in run.plan.phases:
+        if phase.kind != "docs":
+            continue
+        if not run.phase_folder(phase).seal().exists():
+            break
+        found.append(phase)
+    return found
+
+
+def build_ledger(run: RunFolder) -> dict[str, Any]:
+    """Sums the commits and checks that each step took in what the step before gave out.
+
+    Raises IntegrityError if an equation fails, in numbers or in id checksums, for any source.
+    """
+    plan = run.plan
+    phases = sealed_docs_phases(run)
+    counts = [c["counts"] for p in phases for c in run.seal(p.name).commits]
+    merged = {entry["step"]: entry for entry in merge_steps(counts)}
+    order = ["read", "sample", *(s["id"] for s in plan.recipe["steps"])]
+    entries = [merged[s] for s in order if s in merged]
+    unknown = merged.keys() - set(order)
+    if unknown:
+        raise IntegrityError(
+            f"the commits name steps that the plan does not have: {sorted(unknown)}"
+        )
+    _check_chain(entries)
+    versions = {s["id"]: s["version"] for s in plan.recipe["steps"]}
+    stages: list[dict[str, Any]] = []
+    per_source: dict[str, list[dict[str, Any]]] = {}
+    for entry in entries:
+        total = _total(entry["sources"])
+        stages.append({
+            "stage": entry["step"], "version": versions.get(entry["step"], 1), **total,
+            "cpu_seconds": entry["cpu"],
+        })  # fmt: skip
+        for source, flow in entry["sources"].items():
+            per_source.setdefault(source, []).append({"stage": entry["step"], **_total({"": flow})})
+    last = run.seal(phases[-1].name) if phases else None
+    kept = sum(int(c["counts"]["out"]) for c in last.commits) if last else 0
+    records = _records(stages, kept)
+    return {
+        "schema": SCHEMA,
+        "balanced": True,
+        "complete": len(phases) == sum(p.kind == "docs" for p in plan.phases),
+        "records": records,
+        "stages": stages,
+        "sources": {
+            s: {"stages": rows, "distinct": _distinct(run, phases, s)}
+            for s, rows in sorted(per_source.items())
+        },
+        "equations": [
+            {"phase": p.name, **b}
+            for p in plan.phases
+            if run.phase_folder(p).seal().exists()
+            for c in run.seal(p.name).commits
+            for b in c["balances"]
+        ],
+    }
+
+
+def _records(stages: Sequence[Mapping[str, Any]], kept: int) -> dict[str, Any]:
+    dropped: dict[str, int] = {}
+    errors: dict[str, int] = {}
+    for stage in stages:
+        for name, into in (("dropped", dropped), ("errors", errors)):
+            for code, n in stage[name].items():
+                into[f"{stage['stage']}:{code}"] = n
+    taken = stages[0]["in"] if stages else 0
+    if taken != kept + sum(dropped.values()) + sum(errors.values()):
+        raise IntegrityError(
+            f"{taken} records were read, {kept} kept, {sum(dropped.values())} dropped and "
+            f"{sum(errors.values())} ended as errors: the ledger does not balance"
+        )
+    return {"in": taken, "kept": kept, "dropped": dropped, "errors": errors}
+
+
+def _check_chain(entries: Sequence[Mapping[str, Any]]) -> None:
+    before: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    for entry in entries:
+        for source, flow in entry["sources"].items():
+            if source in before:
+                step, previous = before[source]
+                same = (previous["out"], previous["out_ids"]) == (flow["in"], flow["in_ids"])
+                if not same:
+                    raise IntegrityError(
+                        f"source {source}: step {step} gave out {previous['out']} documents and "
+                        f"{entry['step']} took in {flow['in']} (or other ones): something was lost "
+                        "or doubled between them"
+                    )
+            before[source] = (entry["step"], flow)
+
+
+def _distinct(run: RunFolder, phases: Sequence[Phase], source: str) -> dict[str, Any]:
+    distinct = room_module("stages.measure.distinct")
+    found = {}
+    for phase in phases:
+        sketches = [
+            c["distinct"][source]["hosts"]
+            for c in run.seal(phase.name).commits
+            if source in c["distinct"]
+        ]
+        if sketches:
+            found[phase.name] = {"hosts": distinct.merged_estimate(sketches)}
+    return found
+
+
+def guard_phase(run: RunFolder, phase: Phase) -> None:
+    """Stops a run in which a step dropped or failed everything. Raises StageError."""
+    if phase.kind != "docs" or run.plan.recipe["guards"]["allow_empty"]:
+        return
+    for entry in merge_steps([c["counts"] for c in run.seal(phase.name).commits]):
+        total = _total(entry["sources"])
+        if total["in"] and not total["out"]:
+            why = {**total["dropped"], **{f"error {k}": v for k, v in total["errors"].items()}}
+            worst = ", ".join(f"{k} {v}" for k, v in list(why.items())[:5])
+            raise StageError(
+                f"step {entry['step']} left none of {total['in']} documents ({worst})",
+                hint="check its parameters with `corpusmill why`; guards.allow_empty permits it",
+            )
+
+
+def guard_sources(plan: Plan, ledger: Mapping[str, Any]) -> None:
+    """Stops a run that lost more of a source than the recipe allows. Raises StageError."""
+    for entry in plan.recipe["sources"]:
+        rows = ledger["sources"].get(entry["name"], {}).get("stages", [])
+        if not rows or not rows[0]["out"]:
+            continue
+        start, end = rows[0]["out"], rows[-1]["out"]
+        if start - end > float(entry["max_loss"]) * start:
+            worst = max(rows[1:], key=lambda r: r["in"] - r["out"])
+            raise StageError(
+                f"source {entry['name']} lost {start - end} of {start} documents, more than "
+                f"max_loss {entry['max_loss']}; most in step {worst['stage']}",
+                hint="look at its rejects, or raise max_loss of the source",
+            )

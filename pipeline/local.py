@@ -1,0 +1,160 @@
+"""The local backend: a few worker processes of this machine, one a slot.
+
+No process pool: each slot is one child that runs the worker entry and reads tasks from its
+standard input, so a dead child is seen at once, with the task it had. Children die with this
+process (PR_SET_PDEATHSIG, and the end of their standard input).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import TaskError
+
+PARENT_VARIABLE = "CORPUSMILL_PARENT"
+_THREADS = {
+    "OMP_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false",
+    "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "PYTHONHASHSEED": "0",
+}  # fmt: skip
+
+
+def die_with_parent() -> None:
+    """Makes the kernel kill this process when the one that started it dies."""
+    parent = os.environ.get(PARENT_VARIABLE)
+    if parent is None:
+        return
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None, use_errno=True).prctl(pr_set_pdeathsig, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != int(parent):  # it died before the call above
+        os._exit(1)
+
+
+@dataclass
+class _Slot:
+    process: subprocess.Popen[str]
+    task: int | None = None
+
+
+class LocalBackend:
+    """Worker processes for one run folder. Use as a context manager."""
+
+    def __init__(self, root: Path, workers: int) -> None:
+        if workers < 1:
+            raise TaskError(f"{workers} workers cannot run anything")
+        self.root = root
+        self.workers = workers
+        self.slots: list[_Slot] = []
+
+    def __enter__(self) -> LocalBackend:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for slot in self.slots:
+            if slot.process.stdin is not None:
+                slot.process.stdin.close()
+        for slot in self.slots:
+            try:
+                slot.process.wait(timeout=10 if slot.task is None else 0.1)
+            except subprocess.TimeoutExpired:
+                slot.process.kill()
+                slot.process.wait()
+            if slot.process.stdout is not None:
+                slot.process.stdout.close()
+        self.slots = []
+
+    def _start(self) -> _Slot:
+        logs = self.root / "logs"
+        logs.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-P", "-m", "corpusmill.pipeline", "run-tasks"]
+        environment = {**os.environ, **_THREADS, PARENT_VARIABLE: str(os.getpid())}
+        with open(logs / f"worker-{os.getpid()}-{len(self.slots)}.log", "ab") as log:
+            process = subprocess.Popen(
+                [*command, str(self.root / "plan.json"), "-"],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, bufsize=1,
+                env=environment,
+            )  # fmt: skip
+        return _Slot(process)
+
+    def run(
+        self, phase: str, tasks: Sequence[int], progress: Callable[[int, int], None]
+    ) -> dict[int, str]:
+        """Runs tasks; returns the error text of those that failed.
+
+        A task whose process died (killed, out of memory, crashed) is run once more alone.
+        """
+        errors: dict[int, str] = {}
+        died = self._round(phase, list(tasks), self.workers, errors, progress, len(tasks))
+        for task in sorted(died):
+            again = self._round(phase, [task], 1, errors, progress, len(tasks))
+            if again:
+                errors[task] = f"its worker died twice: {again[task]}"
+        return errors
+
+    def _round(
+        self, phase: str, waiting: list[int], width: int, errors: dict[int, str],
+        progress: Callable[[int, int], None], total: int,
+    ) -> dict[int, str]:  # fmt: skip
+        waiting = sorted(waiting, reverse=True)
+        died: dict[int, str] = {}
+        while len(self.slots) < min(width, len(waiting)):
+            self.slots.append(self._start())
+        slots = self.slots[:width]
+        done = total - len(waiting)
+        with selectors.DefaultSelector() as selector:
+            for slot in slots:
+                selector.register(slot.process.stdout or 0, selectors.EVENT_READ, slot)
+                self._give(slot, phase, waiting)
+            while any(slot.task is not None for slot in slots):
+                for key, _ in selector.select():
+                    slot = key.data
+                    line = slot.process.stdout.readline()
+                    if line:
+                        reply = json.loads(line)
+                        slot.task = None
+                        done += 1
+                        if reply["error"]:
+                            errors[reply["task"]] = reply["error"]
+                        progress(done, total)
+                        self._give(slot, phase, waiting)
+                        continue
+                    selector.unregister(key.fileobj)
+                    code = slot.process.wait()
+                    if slot.task is not None:
+                        died[slot.task] = _ending(code)
+                    slot.process.stdout.close()
+                    fresh = self._start()
+                    self.slots[self.slots.index(slot)] = fresh
+                    slots[slots.index(slot)] = fresh
+                    selector.register(fresh.process.stdout or 0, selectors.EVENT_READ, fresh)
+                    self._give(fresh, phase, waiting)
+        return died
+
+    def _give(self, slot: _Slot, phase: str, waiting: list[int]) -> None:
+        if not waiting:
+            return
+        slot.task = waiting.pop()
+        if slot.process.stdin is None:
+            raise TaskError("a worker has no standard input")
+        try:
+            slot.process.stdin.write(f"{phase} {slot.task}\n")
+            slot.process.stdin.flush()
+        except BrokenPipeError:
+            return  # it died: its closed standard output is seen by the selector
+
+
+def _ending(code: int) -> str:
+    if code < 0:
+        try:
+            return f"killed by {signal.Signals(-code).name}"
+        except ValueError:
+            return f"killed by signal {-code}"
+    return f"exit code {code}"

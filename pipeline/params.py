@@ -1,0 +1,188 @@
+"""Strict reading of parameters: plain YAML or JSON values into frozen dataclasses, and back.
+
+Unknown keys, missing keys and wrong types are `ConfigError` with the place and, where a known key
+is near, a hint.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import types
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from .errors import ConfigError
+from .stage import Asset
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """``did you mean 'x'?`` for the closest known word, else the list of known words."""
+    options = sorted(known)
+    close = difflib.get_close_matches(word, options, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"known: {', '.join(options)}" if options else None
+
+
+def decode(kind: Any, value: Any, place: str) -> Any:
+    """`value` as `kind` (a type annotation); `place` names it in errors."""
+    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
+        return decode_dataclass(kind, value, place)
+    origin = get_origin(kind)
+    if origin is Union or origin is types.UnionType:
+        options = [a for a in get_args(kind) if a is not type(None)]
+        if value is None:
+            if len(options) == len(get_args(kind)):
+                raise ConfigError(f"{place}: a value is needed")
+            return None
+        if len(options) == 1:
+            return decode(options[0], value, place)
+        for option in options:
+            try:
+                return decode(option, value, place)
+            except ConfigError:
+                continue
+        raise ConfigError(f"{place}: {value!r} is none of {', '.join(map(str, options))}")
+    if origin is Literal:
+        if value not in get_args(kind):
+            words = [str(a) for a in get_args(kind)]
+            raise ConfigError(
+                f"{place}: {value!r} is not possible", hint=nearest(str(value), words)
+            )
+        return value
+    if origin in (tuple, list) or kind in (tuple, list):
+        if not isinstance(value, list | tuple):
+            raise ConfigError(f"{place}: a list is needed, not {value!r}")
+        item = get_args(kind)[0] if get_args(kind) else Any
+        return tuple(decode(item, v, f"{place}[{i}]") for i, v in enumerate(value))
+    if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
+        if not isinstance(value, Mapping):
+            raise ConfigError(f"{place}: a mapping is needed, not {value!r}")
+        key_kind, item = get_args(kind)
+        return {
+            decode(key_kind, k, place): decode(item, v, f"{place}.{k}") for k, v in value.items()
+        }
+    return _decode_scalar(kind, value, place)
+
+
+def _decode_scalar(kind: Any, value: Any, place: str) -> Any:
+    if kind is Any:
+        return value
+    if kind is Asset:
+        if not isinstance(value, str) or not value:
+            raise ConfigError(f"{place}: a path is needed, not {value!r}")
+        return Asset(value)
+    if kind is bool:
+        if not isinstance(value, bool):
+            raise ConfigError(f"{place}: true or false is needed, not {value!r}")
+        return value
+    if kind is int:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ConfigError(f"{place}: a whole number is needed, not {value!r}")
+        return value
+    if kind is float:
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise ConfigError(f"{place}: a number is needed, not {value!r}")
+        try:
+            number = float(Decimal(str(value)))
+        except InvalidOperation:
+            raise ConfigError(f"{place}: a number is needed, not {value!r}") from None
+        if number != number or number in (float("inf"), float("-inf")):
+            raise ConfigError(f"{place}: {value!r} is not a finite number")
+        return number
+    if kind is str:
+        if not isinstance(value, str):
+            raise ConfigError(
+                f"{place}: text is needed, not {value!r}", hint="put quotes around it in YAML"
+            )
+        return value
+    raise ConfigError(f"{place}: parameters of type {kind!r} are not supported")
+
+
+def decode_dataclass(kind: type, value: Any, place: str) -> Any:
+    """A mapping as the frozen dataclass `kind`; None counts as the empty mapping."""
+    if value is None:
+        value = {}
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{place}: a mapping of keys is needed, not {value!r}")
+    fields = {f.name: f for f in dataclasses.fields(kind) if f.init}
+    hints = get_type_hints(kind)
+    given = {}
+    for key, item in value.items():
+        if key not in fields:
+            raise ConfigError(f"{place}: unknown key {key!r}", hint=nearest(str(key), fields))
+        given[key] = decode(hints[key], item, f"{place}.{key}")
+    for name, f in fields.items():
+        missing = (
+            f.default is dataclasses.MISSING
+            and f.default_factory is dataclasses.MISSING
+            and name not in given
+        )
+        if missing:
+            raise ConfigError(f"{place}: the key {name!r} is missing")
+    try:
+        return kind(**given)
+    except ConfigError as error:
+        raise ConfigError(f"{place}: {error.message}", hint=error.hint) from None
+
+
+def decimal_string(number: float) -> str:
+    """The shortest decimal spelling of a float, without exponent; whole numbers without point."""
+    text = format(Decimal(repr(number)), "f")
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return text or "0"
+
+
+def encode(value: Any) -> Any:
+    """Parameters as canonical JSON values: floats become decimal strings, dataclasses mappings."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, float):
+        return decimal_string(value)
+    if isinstance(value, int | str):
+        return str(value) if isinstance(value, str) else value
+    if isinstance(value, Mapping):
+        return {str(k): encode(v) for k, v in value.items()}
+    if isinstance(value, tuple | list):
+        return [encode(v) for v in value]
+    raise ConfigError(f"a parameter of type {type(value).__name__} cannot be written: {value!r}")
+
+
+def map_assets(kind: Any, value: Any, change: Callable[[Asset], Any]) -> Any:
+    """`value` (of annotated type `kind`) with every `Asset` in it replaced by `change(asset)`."""
+    if isinstance(value, Asset):
+        return change(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        hints = get_type_hints(type(value))
+        changed = {
+            f.name: map_assets(hints[f.name], getattr(value, f.name), change)
+            for f in dataclasses.fields(value)
+            if f.init
+        }
+        return dataclasses.replace(value, **changed)
+    if isinstance(value, tuple):
+        return tuple(map_assets(None, v, change) for v in value)
+    if isinstance(value, Mapping):
+        return {k: map_assets(None, v, change) for k, v in value.items()}
+    return value
+
+
+def list_assets(value: Any) -> list[Asset]:
+    """Every asset that parameters name, in field order."""
+    found: list[Asset] = []
+
+    def note(asset: Asset) -> Asset:
+        found.append(asset)
+        return asset
+
+    map_assets(type(value), value, note)
+    return found
+
+
+__all__ = ["decimal_string", "decode", "decode_dataclass", "encode", "list_assets", "map_assets",
+           "nearest"]  # fmt: skip

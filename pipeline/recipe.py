@@ -1,0 +1,400 @@
+"""The recipe: one strict YAML file that says what to make.
+
+    schema: corpusmill/recipe/1
+    name: sample                     # names the lock and the shards
+    version: "2026.11.29"
+    seed: 1
+    sources:
+      - name: web
+        stage: sources.warc
+        root: package:sample/crawl   # or a folder, relative to the recipe
+        paths: ["**/*.warc.gz"]
+        licence: Apache-2.0
+    steps:                           # in order; a name, or a name with its parameters
+      - filters.url
+      - extract.tiers: {tier: default}
+    tokenizer: {stage: tokenizers.bpe, vocab_size: 8192}
+    mix: {}
+    shards: {tokens_per_shard: 1000000}
+    execution: {task_bytes: 67108864, partitions: 16}
+
+`execution` and `guards` never change the bytes of a product and are not part of its identity.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from .errors import ConfigError
+from .params import decode_dataclass, nearest
+from .registry import build, configs_root
+from .stage import Barrier, Sink, Source, Stage
+
+SCHEMA = "corpusmill/recipe/1"
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+
+
+@dataclass(frozen=True)
+class Unlicensed:
+    """Who accepted a source without a licence, and on what basis; stands in lock and report."""
+
+    basis: str
+    by: str
+    date: str
+
+
+@dataclass(frozen=True)
+class SourceSpec:
+    """One source: where its files are and under which licence they came."""
+
+    name: str
+    stage: str
+    paths: tuple[str, ...]
+    licence: str
+    """An SPDX expression, a ``LicenseRef-…``, or ``NOASSERTION``."""
+    root: str = "."
+    params: Mapping[str, Any] = field(default_factory=dict)
+    licence_text: str | None = None
+    accept_unlicensed: Unlicensed | None = None
+    max_loss: float = 1.0
+    """The largest share of the source's documents (pages after reading) that may be dropped."""
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise ConfigError(f"{self.name!r} is not a source name", hint="a-z, 0-9, - and _")
+        if not self.paths:
+            raise ConfigError(f"source {self.name!r} lists no paths")
+        if not self.licence.strip():
+            raise ConfigError(f"source {self.name!r} has no licence", hint="NOASSERTION if unknown")
+        if not 0.0 <= self.max_loss <= 1.0:
+            raise ConfigError(f"max_loss of {self.name!r} is {self.max_loss}, not in 0..1")
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How the work is cut. Changes no product."""
+
+    task_bytes: int = 64 << 20
+    """Input bytes of one task of the first phase; a file is never cut."""
+    partitions: int = 16
+    """Partitions of the later phases; a power of two."""
+    batch_bytes: int = 16 << 20
+    """Bytes of the pages or texts that a stage sees at once."""
+
+    def __post_init__(self) -> None:
+        if (
+            self.partitions < 1
+            or self.partitions & (self.partitions - 1)
+            or self.partitions > 65536
+        ):
+            raise ConfigError(
+                f"partitions is {self.partitions}: a power of two up to 65536 is needed"
+            )
+        if self.task_bytes < 1 or self.batch_bytes < 1:
+            raise ConfigError("task_bytes and batch_bytes must be positive")
+
+
+@dataclass(frozen=True)
+class Guards:
+    """When a run must stop instead of going on."""
+
+    max_error_share: float = 0.05
+    """Share of a task's records that may end as errors; ten errors are always allowed."""
+    allow_empty: bool = False
+    """Whether a phase may drop every document."""
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.max_error_share <= 1.0:
+            raise ConfigError(f"max_error_share is {self.max_error_share}, not in 0..1")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: the id used in ledgers and signals' provenance, the stage and its parameters."""
+
+    id: str
+    stage: str
+    params: Any
+    made: Any = field(compare=False, repr=False, default=None)
+    """The stage object built from the parameters (nothing loaded)."""
+
+    @property
+    def is_barrier(self) -> bool:
+        return isinstance(self.made, Barrier)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A checked recipe. Build one with `Recipe.load` or `Recipe.parse`."""
+
+    name: str
+    version: str
+    seed: int
+    sources: tuple[SourceSpec, ...]
+    steps: tuple[Step, ...]
+    products: tuple[Step, ...]
+    """Sinks in order: step ids ``tokenizer`` and ``shards``."""
+    execution: Execution
+    guards: Guards
+    base: Path
+    """Folder that relative paths start from."""
+    sample_share: str | None = None
+    """Decimal share of the documents kept by ``--sample``, by keyed hash of the id."""
+
+    @classmethod
+    def load(cls, path: Path | str, overrides: tuple[str, ...] = ()) -> Recipe:
+        """Reads a YAML file; ``key.sub=value`` overrides are applied before checking."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(f"cannot read the recipe {path}: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise ConfigError(f"the recipe {path} is not UTF-8 text") from None
+        return cls.parse(text, path.parent.resolve(), place=str(path), overrides=overrides)
+
+    @classmethod
+    def parse(
+        cls, text: str, base: Path, *, place: str = "recipe", overrides: tuple[str, ...] = ()
+    ) -> Recipe:
+        """Checks the text of a recipe; paths in it are relative to `base`."""
+        data = read_yaml(text, place)
+        for override in overrides:
+            _apply_override(data, override)
+        return _from_mapping(data, base, place)
+
+    def resolve_path(self, value: str) -> Path:
+        """A path of the recipe as an absolute path; ``package:`` names the package's configs."""
+        return resolve_path(value, self.base)
+
+
+def resolve_path(value: str, base: Path) -> Path:
+    """``package:x`` below the package's configs, other paths below `base`."""
+    if value.startswith("package:"):
+        return configs_root() / value.removeprefix("package:")
+    return (base / Path(value).expanduser()).resolve()
+
+
+def read_yaml(text: str, place: str) -> Any:
+    """YAML with repeated keys refused. Raises ConfigError with line and column."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """SafeLoader that refuses repeated keys."""
+
+    def mapping(loader: Any, node: Any, deep: bool = False) -> dict[Any, Any]:
+        seen: dict[Any, Any] = {}
+        for key_node, value_node in node.value:
+            key = loader.construct_object(key_node, deep=True)
+            if not isinstance(key, str):
+                raise ConfigError(
+                    f"{place}, line {key_node.start_mark.line + 1}: key {key!r} is not text"
+                )
+            if key in seen:
+                raise ConfigError(
+                    f"{place}, line {key_node.start_mark.line + 1}: key {key!r} is repeated"
+                )
+            seen[key] = loader.construct_object(value_node, deep=True)
+        return seen
+
+    Loader.add_constructor("tag:yaml.org,2002:map", mapping)
+    try:
+        data = yaml.load(text, Loader=Loader)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{place} is not valid YAML: {error}") from None
+    if not isinstance(data, dict):
+        raise ConfigError(f"{place}: a mapping of keys is needed")
+    return data
+
+
+def _apply_override(data: Any, override: str) -> None:
+    import yaml
+
+    path, sep, raw = override.partition("=")
+    if not sep or not path:
+        raise ConfigError(f"--set {override!r}: write key.sub=value")
+    here = data
+    parts = path.split(".")
+    for i, part in enumerate(parts):
+        last = i == len(parts) - 1
+        if isinstance(here, list):
+            here = _step_entry(here, part, override, last, yaml.safe_load(raw))
+        elif last:
+            here[part] = yaml.safe_load(raw)
+        else:
+            here = here.setdefault(part, {})
+            if here is None or not isinstance(here, dict | list):
+                raise ConfigError(f"--set {override!r}: {part!r} has no keys below it")
+        if here is None:
+            return
+
+
+def _step_entry(entries: list[Any], part: str, override: str, last: bool, value: Any) -> Any:
+    """The parameters of the list entry called `part` (a step's id or a source's name)."""
+    for i, entry in enumerate(entries):
+        if isinstance(entry, str) and entry.rsplit(".", 1)[-1] == part:
+            entries[i] = {entry: {}}
+            entry = entries[i]
+        if isinstance(entry, dict) and "name" in entry and entry["name"] == part:
+            return entry
+        if isinstance(entry, dict) and len(entry) == 1:
+            name, params = next(iter(entry.items()))
+            if (params or {}).get("as", name.rsplit(".", 1)[-1]) == part:
+                entry[name] = params or {}
+                return entry[name]
+    del last, value
+    raise ConfigError(f"--set {override!r}: there is no entry {part!r}")
+
+
+_TOP = (
+    "schema", "name", "version", "seed", "sources", "steps", "tokenizer", "mix", "shards",
+    "execution", "guards", "sample",
+)  # fmt: skip
+
+
+def _from_mapping(data: Mapping[str, Any], base: Path, place: str) -> Recipe:
+    for key in data:
+        if key not in _TOP:
+            raise ConfigError(f"{place}: unknown key {key!r}", hint=nearest(key, _TOP))
+    for key in ("schema", "name", "version", "sources", "steps"):
+        if key not in data:
+            raise ConfigError(f"{place}: the key {key!r} is missing")
+    if data["schema"] != SCHEMA:
+        raise ConfigError(f"{place}: schema {data['schema']!r} is unknown", hint=f"known: {SCHEMA}")
+    name, version, seed = data["name"], data["version"], data.get("seed", 1)
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ConfigError(f"{place}.name: {name!r} is not a name", hint="a-z, 0-9, - and _")
+    if not isinstance(version, str):
+        raise ConfigError(f"{place}.version: {version!r} is not text", hint="put quotes around it")
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << 63:
+        raise ConfigError(f"{place}.seed: {seed!r} is not a whole number of 63 bits")
+    if not isinstance(data["sources"], list) or not data["sources"]:
+        raise ConfigError(f"{place}.sources: a list with at least one source is needed")
+    sources = tuple(
+        decode_dataclass(SourceSpec, s, f"{place}.sources[{i}]")
+        for i, s in enumerate(data["sources"])
+    )
+    names = [s.name for s in sources]
+    for n in names:
+        if names.count(n) > 1:
+            raise ConfigError(f"{place}.sources: two sources are called {n!r}")
+    for i, s in enumerate(sources):
+        made = build(s.stage, s.params, f"{place}.sources[{i}].params")
+        if not isinstance(made, Source):
+            raise ConfigError(f"{place}.sources[{i}]: {s.stage!r} is not a source")
+    steps = _steps(data["steps"], f"{place}.steps")
+    products = _products(data, place)
+    sample = data.get("sample")
+    recipe = Recipe(
+        name=name, version=version, seed=seed, sources=sources, steps=steps, products=products,
+        execution=decode_dataclass(Execution, data.get("execution"), f"{place}.execution"),
+        guards=decode_dataclass(Guards, data.get("guards"), f"{place}.guards"), base=base,
+        sample_share=None if sample is None else _share(sample, f"{place}.sample"),
+    )  # fmt: skip
+    _check_signals(recipe, place)
+    return recipe
+
+
+def _share(value: Any, place: str) -> str:
+    try:
+        number = Decimal(str(value))
+    except InvalidOperation:
+        raise ConfigError(f"{place}: {value!r} is not a share") from None
+    if not 0 < number <= 1:
+        raise ConfigError(f"{place}: {value!r} is not in (0, 1]")
+    return format(number.normalize(), "f")
+
+
+def _steps(entries: Any, place: str) -> tuple[Step, ...]:
+    if not isinstance(entries, list) or not entries:
+        raise ConfigError(f"{place}: a list with at least one step is needed")
+    steps = []
+    seen: set[str] = set()
+    for i, entry in enumerate(entries):
+        here = f"{place}[{i}]"
+        if isinstance(entry, str):
+            stage, params = entry, dict[str, Any]()
+        elif isinstance(entry, dict) and len(entry) == 1:
+            stage, params = next(iter(entry.items()))
+            params = dict(params or {}) if isinstance(params, dict | None) else params
+        else:
+            raise ConfigError(f"{here}: a stage name, or one stage name with its parameters")
+        if not isinstance(params, dict):
+            raise ConfigError(f"{here}: a mapping of keys is needed, not {params!r}")
+        step_id = params.pop("as", stage.rsplit(".", 1)[-1])
+        if not isinstance(step_id, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", step_id):
+            raise ConfigError(f"{here}: {step_id!r} is not a step name")
+        if step_id in seen or step_id in ("tokenizer", "shards", "read", "docs"):
+            raise ConfigError(
+                f"{here}: a step {step_id!r} exists already", hint="give it a name with `as:`"
+            )
+        seen.add(step_id)
+        made = build(stage, params, f"{here} ({stage})")
+        if not isinstance(made, Stage | Barrier):
+            raise ConfigError(f"{here}: {stage!r} is a {made.kind}, which cannot be a step")
+        steps.append(Step(step_id, stage, made.params, made))
+    return tuple(steps)
+
+
+def _products(data: Mapping[str, Any], place: str) -> tuple[Step, ...]:
+    products = []
+    tokenizer = data.get("tokenizer")
+    if tokenizer is not None:
+        if not isinstance(tokenizer, dict) or "stage" not in tokenizer:
+            raise ConfigError(
+                f"{place}.tokenizer: the key 'stage' is missing", hint="tokenizers.bpe"
+            )
+        params = {k: v for k, v in tokenizer.items() if k != "stage"}
+        made = build(tokenizer["stage"], params, f"{place}.tokenizer")
+        products.append(Step("tokenizer", tokenizer["stage"], made.params, made))
+    if data.get("shards") is not None or data.get("mix") is not None:
+        if tokenizer is None:
+            raise ConfigError(
+                f"{place}: shards need a tokenizer", hint="add the section tokenizer:"
+            )
+        params = dict(data.get("shards") or {})
+        if data.get("mix") is not None:
+            params["mix"] = data["mix"]
+        made = build("tokenizers.shards", params, f"{place}.shards")
+        products.append(Step("shards", "tokenizers.shards", made.params, made))
+    for product in products:
+        if not isinstance(product.made, Sink):
+            raise ConfigError(f"{place}.{product.id}: {product.stage!r} is not a sink")
+    return tuple(products)
+
+
+def _check_signals(recipe: Recipe, place: str) -> None:
+    """Refuses a recipe in which a step reads a signal that nobody wrote, or two clash."""
+    writers: dict[str, tuple[str, str]] = {}
+    pages = True
+    for source in recipe.sources:
+        for signal, kind in build(source.stage, source.params, source.name).writes.items():
+            writers[signal] = (kind, source.stage)
+    for i, step in enumerate(recipe.steps):
+        made = step.made
+        here = f"{place}.steps[{i}] ({step.id})"
+        for signal in made.reads:
+            if signal not in writers:
+                raise ConfigError(
+                    f"{here} reads the signal {signal!r}, which no earlier step writes",
+                    hint=nearest(signal, writers) if writers else None,
+                )
+        for signal, kind in made.writes.items():
+            known = writers.setdefault(signal, (kind, step.stage))
+            if known != (kind, step.stage):
+                raise ConfigError(f"{here} writes {signal!r}, which {known[1]} writes already")
+        if isinstance(made, Stage) and made.takes == "page":
+            if not pages:
+                raise ConfigError(f"{here} takes raw pages, but pages were extracted before it")
+            if made.kind == "map":
+                pages = False
+        if isinstance(made, Barrier):
+            pages = False
+
+
+__all__ = ["Execution", "Guards", "Recipe", "SourceSpec", "Step", "Unlicensed", "read_yaml"]

@@ -1,0 +1,97 @@
+"""Stages by name: `dedup.minhash` is the object ``STAGE`` of ``corpusmill.stages.dedup.minhash``.
+
+No list is edited and nothing registers on import: the name is the place. This is the only way in
+which the engine reaches the other rooms.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from .errors import ConfigError, StageError
+from .params import decode_dataclass, nearest
+
+_ROOMS = ("classifiers", "tokenizers")
+
+
+def module_name(name: str) -> str:
+    """The import name of the module that holds the stage `name`."""
+    head = name.split(".", 1)[0]
+    return f"corpusmill.{name}" if head in _ROOMS else f"corpusmill.stages.{name}"
+
+
+def room_module(name: str) -> ModuleType:
+    """A module of another room by name below ``corpusmill`` (``stages.measure.distinct``)."""
+    return importlib.import_module(f"corpusmill.{name}")
+
+
+def rooms_root() -> Path:
+    """The folder that holds ``stages``, ``classifiers``, ``tokenizers`` and ``configs``."""
+    return Path(__file__).resolve().parent.parent
+
+
+def configs_root() -> Path:
+    """The folder of the package's own configurations and its sample."""
+    spec = importlib.util.find_spec("corpusmill.configs")
+    if spec is None or spec.origin is None:
+        raise StageError("the package corpusmill.configs is missing from this installation")
+    return Path(spec.origin).resolve().parent
+
+
+def stage_names() -> list[str]:
+    """Every stage of this installation, sorted: modules that assign ``STAGE``."""
+    names = []
+    packages = {"stages": rooms_root() / "stages"}
+    packages |= {room: rooms_root() / room for room in _ROOMS}
+    for room, folder in packages.items():
+        for path in sorted(folder.rglob("*.py")):
+            if "\nSTAGE = " not in path.read_text(encoding="utf-8"):
+                continue
+            parts = path.relative_to(folder).with_suffix("").parts
+            names.append(".".join(parts if room == "stages" else (room, *parts)))
+    return sorted(names)
+
+
+def stage_class(name: str) -> Any:
+    """The stage class registered as `name`. Raises ConfigError for an unknown name."""
+    if not name or any(not part.isidentifier() for part in name.split(".")):
+        raise ConfigError(f"{name!r} is not a stage name", hint="names look like filters.url")
+    full = module_name(name)
+    try:
+        module = importlib.import_module(full)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (full == error.name or full.startswith(error.name + ".")):
+            known = stage_names()
+            raise ConfigError(f"there is no stage {name!r}", hint=nearest(name, known)) from None
+        raise
+    stage = getattr(module, "STAGE", None)
+    if stage is None:
+        raise ConfigError(f"{name!r} is not a stage", hint=nearest(name, stage_names()))
+    if stage.name != name:
+        raise StageError(f"the stage in {full} calls itself {stage.name!r}, not {name!r}")
+    return stage
+
+
+def build(name: str, params: Any, place: str) -> Any:
+    """The stage `name` with parameters decoded from plain values; loads nothing heavy."""
+    cls = stage_class(name)
+    return cls(decode_dataclass(cls.Params, params, place))
+
+
+def pin_versions(pins: tuple[str, ...]) -> dict[str, str]:
+    """Installed versions of the distributions that determine a stage's output."""
+    found = {}
+    for name in pins:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            raise ConfigError(
+                f"the package {name!r} is needed and not installed",
+                hint=f"pip install {name}",
+            ) from None
+    return found

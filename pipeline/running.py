@@ -1,0 +1,146 @@
+"""`run`: a recipe to its products on a backend, resuming whatever lies in the run folder."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .commits import missing_tasks, write_seal
+from .durable import fault_point, write_atomic
+from .engine import RunFolder
+from .errors import ConfigError, TaskError
+from .identity import pretty
+from .ledger import build_ledger, guard_phase, guard_sources
+from .local import LocalBackend
+from .planning import Phase, Plan, make_plan
+from .publish import publish
+from .recipe import Recipe
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a run made."""
+
+    root: Path
+    plan: Plan
+    ledger: dict[str, Any]
+    lock_path: Path
+
+
+def quiet(_: str) -> None:
+    """A `say` that says nothing."""
+
+
+def to_stderr(line: str) -> None:
+    """A `say` for terminals: progress goes to standard error."""
+    print(line, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def run_lock(root: Path) -> Iterator[None]:
+    """Holds the run folder: a second launch while one runs is refused (ConfigError)."""
+    root.mkdir(parents=True, exist_ok=True)
+    with open(root / ".lock", "a+b") as f:
+        try:
+            fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ConfigError(
+                f"another run is working in {root}", hint="wait for it, or use another folder"
+            ) from None
+        f.truncate(0)
+        f.write(str(os.getpid()).encode())
+        f.flush()
+        yield
+
+
+def put_plan(root: Path, plan: Plan, say: Callable[[str], None]) -> None:
+    """Makes `plan` the plan of the run folder; an earlier one is kept under ``plans/``."""
+    path = root / "plan.json"
+    if path.exists():
+        old = Plan.load(path)
+        if old.plan_id == plan.plan_id:
+            say(f"resuming plan {plan.plan_id[:12]}")
+            return
+        kept = root / "plans" / f"{old.plan_id[:12]}.json"
+        kept.parent.mkdir(exist_ok=True)
+        shutil.copyfile(path, kept)
+        had = {p.key for p in old.phases}
+        reused = [p.name for p in plan.phases if p.key in had]
+        say(
+            f"plan {old.plan_id[:12]} is replaced by {plan.plan_id[:12]}: "
+            f"{len(reused)} of {len(plan.phases)} phases keep their key"
+        )
+    plan.save(path)
+
+
+def run(
+    recipe: Recipe,
+    out: Path | str,
+    *,
+    workers: int | None = None,
+    say: Callable[[str], None] = quiet,
+) -> RunResult:
+    """Plans `recipe` and runs it in the folder `out` until everything is done.
+
+    `workers` is the number of local processes (default: the cores that this process may use).
+    Running again resumes. Raises ConfigError before any work, TaskError with the failed tasks,
+    StageError where a guard stops the run, IntegrityError where an account does not balance.
+    """
+    root = Path(out).resolve()
+    plan = make_plan(recipe)
+    with run_lock(root):
+        put_plan(root, plan, say)
+        return run_plan(root, plan, workers or len(os.sched_getaffinity(0)), say)
+
+
+def run_plan(root: Path, plan: Plan, workers: int, say: Callable[[str], None]) -> RunResult:
+    """Runs a plan that lies in its folder, whose lock the caller holds."""
+    folder = RunFolder(root, plan)
+    docs_left = sum(p.kind == "docs" for p in plan.phases)
+    ledger: dict[str, Any] = {}
+    with LocalBackend(root, workers) as backend:
+        for phase in plan.phases:
+            run_phase(folder, phase, backend, say)
+            guard_phase(folder, phase)
+            docs_left -= phase.kind == "docs"
+            if phase.kind == "docs" and docs_left == 0:
+                ledger = build_ledger(folder)
+                guard_sources(plan, ledger)
+    ledger = build_ledger(folder)
+    write_atomic(root / "ledger.json", pretty(ledger))
+    lock_path = publish(folder, ledger)
+    return RunResult(root, plan, ledger, lock_path)
+
+
+def run_phase(
+    folder: RunFolder, phase: Phase, backend: LocalBackend, say: Callable[[str], None]
+) -> None:
+    """Runs what is missing of a phase and seals it. Raises TaskError if a task failed."""
+    place = folder.phase_folder(phase)
+    if place.seal().exists():
+        folder.seal(phase.name)  # checks that it is the seal of this key
+        say(f"{phase.name}: done before")
+        return
+    shutil.rmtree(place.root / "tmp", ignore_errors=True)  # attempts of a run that died
+    missing = missing_tasks(place, phase.tasks)
+    if missing:
+        errors = backend.run(
+            phase.name, missing, lambda done, total: say(f"{phase.name}: {done}/{total} tasks")
+        )
+        if errors:
+            first = min(errors)
+            raise TaskError(
+                f"{len(errors)} of {phase.tasks} tasks of {phase.name} failed; task {first}: "
+                f"{errors[first]}",
+                hint=f"the records are in {place.failures()}; running again retries them",
+            )
+    fault_point("seal")
+    write_seal(place, phase.name, phase.key, phase.tasks)
+    shutil.rmtree(place.root / "tmp", ignore_errors=True)

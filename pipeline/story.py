@@ -1,0 +1,170 @@
+"""`why` and `trace`: what became of one document, and which document a token came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .commits import PhaseFolder
+from .engine import RunFolder
+from .errors import ConfigError
+from .ledger import sealed_docs_phases
+from .planning import Plan
+from .registry import room_module
+
+
+def _is_id(word: str) -> bool:
+    return len(word) == 32 and set(word) <= set("0123456789abcdef")
+
+
+def _rows(
+    folder: PhaseFolder, entries: list[dict[str, Any]], column: str, value: str,
+    columns: list[str] | None,
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    import pyarrow.parquet as pq
+
+    for entry in entries:
+        found = pq.read_table(
+            folder.root / entry["path"], columns=columns, filters=[(column, "=", value)],
+            use_threads=False, partitioning=None,
+        )  # fmt: skip
+        yield from found.to_pylist()
+
+
+def why(root: Path, word: str) -> list[dict[str, Any]]:
+    """The stories of the document with this id, or of all records with this URL.
+
+    A story: ``id``, ``url``, ``source``, ``events`` in order (phase, what happened, reason,
+    value), ``text`` of the last phase that kept it, ``signals``, and ``tokens`` (shard, position)
+    of what went into shards. Raises ConfigError if the run knows no such record.
+    """
+    plan = Plan.load(root / "plan.json")
+    run = RunFolder(root, plan)
+    column = "id" if _is_id(word) else "url"
+    stories: dict[str, dict[str, Any]] = {}
+    for phase in sealed_docs_phases(run):
+        place = run.phase_folder(phase)
+        seal = run.seal(phase.name)
+        for row in _rows(place, seal.tables("docs"), column, word, None):
+            story = _story(stories, row)
+            kept = {k: v for k, v in row.items() if v is not None and k != "text"}
+            story["events"].append({"phase": phase.name, "outcome": "kept"})
+            story["text"], story["record"] = row["text"], kept
+        for row in _rows(place, seal.tables("rejects"), column, word, None):
+            story = _story(stories, row)
+            event = {k: row[k] for k in ("step", "outcome", "reason", "value")}
+            story["events"].append({"phase": phase.name, **event})
+            story["record"] |= {
+                k: row[k] for k in ("file", "offset", "length") if row[k] is not None
+            }
+    if not stories:
+        raise ConfigError(
+            f"this run read no record with the {column} {word!r}",
+            hint="an id has 32 hexadecimal digits; a URL is compared as it was sent",
+        )
+    for story in stories.values():
+        story["tokens"] = list(_positions(run, story["id"]))
+        story["survivor"] = _survivor(plan, story)
+    return [stories[i] for i in sorted(stories)]
+
+
+def _story(stories: dict[str, dict[str, Any]], row: dict[str, Any]) -> dict[str, Any]:
+    return stories.setdefault(row["id"], {
+        "id": row["id"], "url": row["url"], "source": row["source"], "events": [],
+        "text": None, "record": {},
+    })  # fmt: skip
+
+
+def _survivor(plan: Plan, story: dict[str, Any]) -> str | None:
+    """For a document dropped as a duplicate: the id of the one that was kept in its place."""
+    barriers = {p.decide for p in plan.phases if p.decide}
+    for event in story["events"]:
+        if (
+            event.get("step") in barriers
+            and event["outcome"] == "dropped"
+            and _is_id(event["value"] or "")
+        ):
+            return str(event["value"])
+    return None
+
+
+def _positions(run: RunFolder, doc_id: str) -> Iterator[dict[str, Any]]:
+    import pyarrow.parquet as pq
+
+    for phase in run.plan.phases:
+        place = run.phase_folder(phase)
+        if phase.step != "shards" or not place.seal().exists():
+            continue
+        for name, entry in run.seal(phase.name).files("shards/").items():
+            if not name.endswith(".docs.parquet"):
+                continue
+            table = pq.read_table(
+                place.root / entry["path"], filters=[("id", "=", doc_id)],
+                use_threads=False, partitioning=None,
+            )  # fmt: skip
+            for row in table.to_pylist():
+                yield {"shard": name.removesuffix(".docs.parquet") + ".bin", **row}
+
+
+def trace_position(root: Path, shard: str, offset: int) -> dict[str, Any]:
+    """The document that the token at `offset` of a shard belongs to, with URL and licence.
+
+    `shard` is a path below the run folder (``shards/web/web-00000.bin``), with or without its
+    suffix. Raises ConfigError if there is no such shard or position.
+    """
+    relative = shard.removesuffix(".bin")
+    sidecar = root / f"{relative}.docs.parquet"
+    if not sidecar.is_file():
+        raise ConfigError(f"there is no shard {shard!r} in {root}", hint="write shards/NAME:OFFSET")
+    row = room_module("tokenizers.shards").locate(sidecar, offset)
+    if row is None:
+        raise ConfigError(f"the shard {shard!r} has no token {offset}")
+    return {"shard": f"{relative}.bin", "offset": offset, **dict(row)}
+
+
+def reread(root: Path, record: dict[str, Any], source: str) -> dict[str, Any] | None:
+    """Where the raw record lies now: path, offset, length; None if the input is gone."""
+    plan = Plan.load(root / "plan.json")
+    place = plan.data["places"]["sources"].get(source)
+    if place is None or "file" not in record:
+        return None
+    path = Path(place) / str(record["file"])
+    if not path.exists():
+        return None
+    return {"path": str(path), "offset": record.get("offset"), "length": record.get("length")}
+
+
+def story_lines(root: Path, story: dict[str, Any]) -> list[str]:
+    """A story for people."""
+    lines = [f"id      {story['id']}", f"url     {story['url']}", f"source  {story['source']}"]
+    where = reread(root, story["record"], story["source"])
+    if where:
+        lines.append(f"record  {where['path']} at {where['offset']}, {where['length']} bytes")
+    elif "file" in story["record"]:
+        lines.append(f"record  {story['record']['file']} is no longer at its place")
+    lines.append("")
+    for event in story["events"]:
+        if event["outcome"] == "kept":
+            lines.append(f"{event['phase']:<14} kept")
+        else:
+            value = f" ({event['value']})" if event["value"] else ""
+            what = f"{event['outcome']} by {event['step']}: {event['reason']}{value}"
+            lines.append(f"{event['phase']:<14} {what}")
+    if story["survivor"]:
+        lines.append(f"{'':<14} kept in its place: {story['survivor']}")
+    for row in story["tokens"]:
+        start, end = row.get("start"), row.get("end")
+        lines.append(f"tokens         {row['shard']}:{start}..{end} (copy {row.get('copy', 0)})")
+    signals = {k: v for k, v in story["record"].items() if k not in ("id", "url", "source")}
+    if signals:
+        lines.append("")
+        lines += [f"{k:<22} {v}" for k, v in sorted(signals.items())]
+    if story["text"]:
+        lines += ["", story["text"][:2000]]
+        if len(story["text"]) > 2000:
+            lines.append(f"… {len(story['text']) - 2000} more characters")
+    return lines
+
+
+__all__ = ["reread", "story_lines", "trace_position", "why"]

@@ -1,0 +1,345 @@
+"""What each verb of the command line does, in terms of the library."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from .errors import ConfigError, TaskError
+from .registry import room_module
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line)
+
+
+def _json(value: Any) -> None:
+    print(json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True, default=str))
+
+
+def _recipe(options: Namespace) -> Any:
+    from .recipe import Recipe
+
+    overrides = list(options.overrides)
+    if options.partitions is not None:
+        overrides.append(f"execution.partitions={options.partitions}")
+    if options.task_bytes is not None:
+        overrides.append(f"execution.task_bytes={options.task_bytes}")
+    recipe = Recipe.load(options.recipe, tuple(overrides))
+    if options.sample is None:
+        return recipe
+    return Recipe.load(options.recipe, (*overrides, f"sample={_share(recipe, options.sample)}"))
+
+
+AVERAGE_RECORD_BYTES = 5000
+"""Compressed bytes of a record that ``--sample N`` reckons with: files are not read to plan."""
+
+
+def _share(recipe: Any, sample: str) -> str:
+    from .planning import list_inputs
+
+    if not sample.isdigit():
+        return sample
+    listed, _ = list_inputs(recipe)
+    total = sum(int(f[1]) for s in listed for f in s["files"])
+    documents = max(1, total // AVERAGE_RECORD_BYTES)
+    return format(min(1.0, int(sample) / documents), ".6f")
+
+
+def run(options: Namespace) -> int:
+    from . import running
+    from .report import report_lines
+
+    say = running.quiet if options.quiet else running.to_stderr
+    result = running.run(_recipe(options), options.out, workers=options.workers, say=say)
+    if options.json:
+        _json({"run": str(result.root), "lock": str(result.lock_path), "ledger": result.ledger})
+        return 0
+    _print(report_lines(result.root))
+    first = _example(result.root)
+    print(f"\nnext: corpusmill why {first} --run {options.out}")
+    return 0
+
+
+def _example(root: Path) -> str:
+    """A dropped document's id to try `why` on: the first by id among the rejects."""
+    import pyarrow.parquet as pq
+
+    from .engine import RunFolder
+    from .ledger import sealed_docs_phases
+    from .planning import Plan
+
+    folder = RunFolder(root, Plan.load(root / "plan.json"))
+    ids: list[str] = []
+    for phase in sealed_docs_phases(folder)[1:] or sealed_docs_phases(folder):
+        for entry in folder.seal(phase.name).tables("rejects"):
+            path = folder.phase_folder(phase).root / entry["path"]
+            ids += pq.read_table(path, columns=["id"])["id"].to_pylist()
+    return min(ids) if ids else "ID"
+
+
+def plan(options: Namespace) -> int:
+    from .planning import make_plan
+    from .running import put_plan, run_lock, to_stderr
+
+    made = make_plan(_recipe(options))
+    root = Path(options.out).resolve()
+    with run_lock(root):
+        put_plan(root, made, to_stderr)
+    rows = [{"phase": p.name, "tasks": p.tasks, "key": p.key} for p in made.phases]
+    if options.json:
+        _json({"plan": str(root / "plan.json"), "plan_id": made.plan_id, "phases": rows})
+        return 0
+    from .report import table
+
+    _print(
+        table(
+            ["phase", "tasks", "key"],
+            [[str(r["phase"]), str(r["tasks"]), str(r["key"])[:12]] for r in rows],
+        )
+    )
+    print(f"plan {made.plan_id} in {root / 'plan.json'}")
+    return 0
+
+
+def validate(options: Namespace) -> int:
+    from .advice import order_warnings
+    from .recipe import Recipe
+
+    recipe = Recipe.load(options.recipe, tuple(options.overrides))
+    warnings = order_warnings(recipe)
+    if options.json:
+        _json({"valid": True, "steps": [s.id for s in recipe.steps], "warnings": warnings})
+        return 0
+    _print(f"warning: {w}" for w in warnings)
+    print(f"{options.recipe}: {len(recipe.steps)} steps, {len(recipe.sources)} sources, valid")
+    return 0
+
+
+def run_tasks(options: Namespace) -> int:
+    from .local import die_with_parent
+    from .planning import Plan
+    from .worker import parse_tasks, serve
+
+    die_with_parent()
+    path = Path(options.plan).resolve()
+    made = Plan.load(path)
+    failed: list[str] = []
+
+    def report(line: str) -> None:
+        print(line, flush=True)
+        if json.loads(line)["error"]:
+            failed.append(line)
+
+    if options.phase == "-":
+        serve(path.parent, made, iter(sys.stdin.readline, ""), report)
+        return 0
+    if options.tasks is None:
+        raise ConfigError("run-tasks needs the tasks to run", hint="write I..J, as in 0..3")
+    parse_tasks(options.tasks, made.phase(options.phase).tasks)
+    serve(path.parent, made, iter([f"{options.phase} {options.tasks}"]), report)
+    if failed:
+        raise TaskError(f"{len(failed)} tasks failed", hint="their records lie in failures/")
+    return 0
+
+
+def clean(options: Namespace) -> int:
+    from .planning import Plan
+    from .running import run_lock
+
+    root = Path(options.run).resolve()
+    made = Plan.load(root / "plan.json")
+    removed: list[str] = []
+    with run_lock(root):
+        keep = {p.folder for p in made.phases}
+        last = [p for p in made.phases if p.kind == "docs"][-1]
+        for folder in sorted((root / "phases").glob("*")):
+            phase = next((p for p in made.phases if p.folder == folder.name), None)
+            gone = [folder] if folder.name not in keep else [folder / "tmp"]
+            if (
+                options.intermediates
+                and phase is not None
+                and phase.kind == "docs"
+                and phase != last
+            ):
+                gone.append(folder / "data")
+            for path in gone:
+                if path.exists():
+                    shutil.rmtree(path)
+                    removed.append(path.relative_to(root).as_posix())
+        for path in sorted(root.rglob(".*.tmp")):
+            path.unlink()
+            removed.append(path.relative_to(root).as_posix())
+    if options.json:
+        _json({"removed": removed})
+    else:
+        _print(f"removed {r}" for r in removed)
+    return 0
+
+
+def warm(options: Namespace) -> int:
+    module = room_module("stages.words")
+    table = module.tokenise(["warm 文字 up"])
+    done = {"words": int(table.doc_start[-1])}
+    _json(done) if options.json else print("the kernels are compiled")
+    return 0
+
+
+def status(options: Namespace) -> int:
+    from .report import status_data, status_lines
+
+    data = status_data(Path(options.run))
+    _json(data) if options.json else _print(status_lines(data))
+    return 0
+
+
+def report(options: Namespace) -> int:
+    from .engine import RunFolder
+    from .ledger import build_ledger
+    from .planning import Plan
+    from .report import report_lines
+
+    root = Path(options.run)
+    if options.json:
+        _json(build_ledger(RunFolder(root, Plan.load(root / "plan.json"))))
+    else:
+        _print(report_lines(root))
+    return 0
+
+
+def why(options: Namespace) -> int:
+    from .story import story_lines
+    from .story import why as stories_of
+
+    root = Path(options.run)
+    stories = stories_of(root, options.document)
+    if options.json:
+        _json(stories)
+        return 0
+    for i, story in enumerate(stories):
+        if i:
+            print("\n" + "-" * 72 + "\n")
+        _print(story_lines(root, story))
+    return 0
+
+
+def trace(options: Namespace) -> int:
+    from .story import trace_position
+    from .story import why as stories_of
+
+    root = Path(options.run)
+    shard, sep, offset = options.position.rpartition(":")
+    if sep and offset.isdigit():
+        row = trace_position(root, shard, int(offset))
+        _json(row) if options.json else _print(f"{k:<10} {v}" for k, v in row.items())
+        return 0
+    positions = [row for story in stories_of(root, options.position) for row in story["tokens"]]
+    if options.json:
+        _json(positions)
+    else:
+        _print(f"{r['shard']}:{r['start']}..{r['end']}  copy {r.get('copy', 0)}" for r in positions)
+    return 0
+
+
+def verify(options: Namespace) -> int:
+    from .verifying import verify as check
+
+    verdict = check(options.target, inputs=not options.no_inputs)
+    if options.json:
+        _json({"ok": verdict.ok, "faults": verdict.faults, "skipped": verdict.skipped,
+               "files": verdict.files, "bytes": verdict.bytes})  # fmt: skip
+    else:
+        _print(f"FAULT    {f}" for f in verdict.faults)
+        _print(f"skipped  {s}" for s in verdict.skipped)
+        state = "all as locked" if verdict.ok else f"{len(verdict.faults)} faults"
+        print(f"{verdict.files} files, {verdict.bytes} bytes checked: {state}")
+    return 0 if verdict.ok else 3
+
+
+def diff(options: Namespace) -> int:
+    from .lock import Lock
+    from .lock import diff as differences
+
+    lines = differences(Lock.load(options.a), Lock.load(options.b))
+    if options.json:
+        _json({"different": bool(lines), "changes": lines})
+    else:
+        _print(lines or ["no difference"])
+    return 1 if lines and options.exit_code else 0
+
+
+def ls(options: Namespace) -> int:
+    from .catalogue import recipes, signals, stages
+    from .report import table
+
+    kinds: Mapping[str, Callable[[], list[dict[str, str]]]] = {
+        "stages": stages, "signals": signals, "recipes": recipes,
+    }  # fmt: skip
+    rows = kinds[options.what]()
+    if options.json:
+        _json(rows)
+    elif rows:
+        _print(table(list(rows[0]), [list(r.values()) for r in rows], left=len(rows[0])))
+    return 0
+
+
+def _stage_verb(options: Namespace, result: Mapping[str, Any]) -> int:
+    print(
+        json.dumps(result, ensure_ascii=False, sort_keys=True),
+        file=sys.stdout if options.json else sys.stderr,
+    )
+    return 0
+
+
+def extract(options: Namespace) -> int:
+    module = room_module("stages.extract.verb")
+    if options.jsonl:
+        return _stage_verb(options, module.extract_jsonl(*map(Path, options.jsonl), options.tier))
+    if options.file is None:
+        raise ConfigError("extract needs an HTML file, or --jsonl IN OUT")
+    form = "json" if options.json else options.format
+    print(module.extract_file(Path(options.file), options.url, options.tier, form))
+    return 0
+
+
+def filter_rows(options: Namespace) -> int:
+    module = room_module("stages.filters.verb")
+    return _stage_verb(options, module.filter_jsonl(*map(Path, options.jsonl)))
+
+
+def pii(options: Namespace) -> int:
+    module = room_module("stages.clean.verb")
+    return _stage_verb(options, module.pii_jsonl(*map(Path, options.jsonl)))
+
+
+def dedup(options: Namespace) -> int:
+    module = room_module("stages.dedup.verb")
+    removed = Path(options.removed) if options.removed else None
+    return _stage_verb(options, module.dedup_jsonl(*map(Path, options.jsonl), removed))
+
+
+def contamination(options: Namespace) -> int:
+    module = room_module("stages.decontaminate.verb")
+    folder = Path(options.benchmarks)
+    return _stage_verb(options, module.contamination_jsonl(*map(Path, options.jsonl), folder))
+
+
+def train(options: Namespace) -> int:
+    module = room_module("classifiers.train")
+    card = module.train_classifier(Path(options.config), Path(options.out))
+    _json(card) if options.json else print(f"{options.out}: {json.dumps(card.get('metrics', {}))}")
+    return 0
+
+
+VERBS: Mapping[str, Callable[[Namespace], int]] = {
+    "run": run, "plan": plan, "validate": validate, "run-tasks": run_tasks, "clean": clean,
+    "warm": warm, "status": status, "report": report, "why": why, "trace": trace,
+    "verify": verify, "diff": diff, "ls": ls, "extract": extract, "filter": filter_rows,
+    "pii": pii, "dedup": dedup, "contamination": contamination, "train": train,
+}  # fmt: skip

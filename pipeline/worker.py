@@ -1,0 +1,341 @@
+"""The worker: runs tasks of a plan, and nothing else starts work.
+
+``corpusmill run-tasks PLAN PHASE I..J`` loads the plan, checks that this installation is the one
+it was made for, and runs the tasks. A task that fails leaves a failure record and does not stop
+its neighbours.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from .attempt import Attempt
+from .commits import PhaseFolder, read_commit
+from .context import hash_of_ids
+from .document import Document, Drop, Failure, Page
+from .durable import new_attempt, write_atomic
+from .engine import SEAL_WAIT_SECONDS, RunFolder, run_aux
+from .errors import CorpusmillError, InputError, StageError, TaskError
+from .flow import Chain, Live, batches, weight
+from .identity import SUM_MODULUS, hex128, pretty, sha256_file
+from .planning import Phase, Plan
+from .recipe import Step
+from .registry import build, room_module
+from .tables import document_table, documents, reject_table
+
+READ_STEP = "read"
+SAMPLE_STEP = "sample"
+ALWAYS_ALLOWED_ERRORS = 10
+
+
+class Worker:
+    """Runs tasks of one run folder in this process; stages are set up once per phase."""
+
+    def __init__(self, root: Path, plan: Plan) -> None:
+        self.run = RunFolder(root, plan)
+        self.plan = plan
+        self._phase: Phase | None = None
+        self._steps: dict[str, Step] = {}
+        self._sources: dict[str, Any] = {}
+
+    def close(self) -> None:
+        """Closes the stages of the current phase."""
+        for step in self._steps.values():
+            close = getattr(step.made, "close", None)
+            if close is not None:
+                close()
+        self._steps, self._sources, self._phase = {}, {}, None
+
+    def _open(self, phase: Phase) -> None:
+        if self._phase is phase:
+            return
+        self.close()
+        self._phase = phase
+        wanted = [*phase.steps, *(s for s in (phase.decide, phase.emit, phase.step) if s)]
+        for step in self.plan.load_steps(wanted):
+            self._steps[step.id] = step
+            step.made.setup()
+
+    def run_task(self, phase: Phase, task: int) -> bool:
+        """Runs one task to its commit; False if it had been committed before."""
+        if not 0 <= task < phase.tasks:
+            raise TaskError(f"phase {phase.name} has tasks 0 to {phase.tasks - 1}, not {task}")
+        folder = self.run.phase_folder(phase)
+        if read_commit(folder, task, phase.key) is not None:
+            return False
+        self._open(phase)
+        if phase.kind == "aux":
+            method = getattr(self._steps[phase.step or ""].made, phase.method or "")
+            return run_aux(self.run, phase, task, method)
+        return self._run_docs(phase, task, folder)
+
+    def try_task(self, phase: Phase, task: int) -> str | None:
+        """`run_task`, with a failure record instead of an exception; returns the error text."""
+        try:
+            self.run_task(phase, task)
+        except Exception as error:  # noqa: BLE001 - recorded with its class; neighbours go on
+            text = f"{type(error).__name__}: {error}"
+            record = {
+                "schema": "corpusmill/failure/1", "phase": phase.name, "task": task,
+                "class": type(error).__name__, "message": str(error),
+                "exit_code": error.exit_code if isinstance(error, CorpusmillError) else 1,
+                "trace": traceback.format_exc()[-8000:],
+                "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "pid": os.getpid(),
+            }  # fmt: skip
+            folder = self.run.phase_folder(phase).failures()
+            write_atomic(folder / f"{task:06d}.{new_attempt()}.json", pretty(record))
+            return text
+        return None
+
+    # -- document phases ---------------------------------------------------------------------
+
+    def _run_docs(self, phase: Phase, task: int, folder: PhaseFolder) -> bool:
+        plan = self.plan
+        chain = Chain([self._steps[s] for s in phase.steps])
+        signals = signal_types(plan, phase)
+        emit = self._steps[phase.emit] if phase.emit else None
+        kept: list[Document] = []
+        hosts = _Hosts()
+        with Attempt(folder, phase.name, phase.key, task, plan.partitions) as attempt:
+            first = not phase.upstream
+            inputs = self._read_inputs(task, chain, attempt) if first else None
+            source = inputs if inputs is not None else self._read_partition(phase, task, chain)
+            for group in batches(source, int(plan.data["layout"]["batch_bytes"])):
+                live = chain.run(group)
+                docs = []
+                for item, _ in live:
+                    if not isinstance(item, Document):
+                        raise StageError(
+                            f"{item.id} is still a raw page at the end of phase {phase.name}",
+                            hint="add an extract step before the first barrier",
+                        )
+                    docs.append(item)
+                hosts.add(docs)
+                if emit is not None and docs:
+                    self._emit(emit, docs, attempt)
+                kept.extend(docs)
+            chain.account.check(f"{phase.name}, task {task}")
+            _check_errors(chain, plan, f"{phase.name}, task {task}")
+            if emit is not None and not kept:
+                self._emit(emit, [], attempt)
+            kept.sort(key=lambda d: d.id)
+            table, content = document_table(kept, signals)
+            attempt.write("docs", table, hash_of_ids([d.id for d in kept]))
+            attempt.describe("docs", content=hex128(content))
+            attempt.write("rejects", reject_table(sorted(chain.rejects)))
+            attempt.commit.counts = {**chain.account.plain(), **_totals(kept)}
+            attempt.commit.distinct = hosts.plain()
+            return attempt.finish()
+
+    def _emit(self, step: Step, docs: list[Document], attempt: Attempt) -> None:
+        for name, (table, hashes) in step.made.emit(docs).items():
+            attempt.write(f"{step.id}.{name}", table, hashes)
+
+    def _read_partition(self, phase: Phase, task: int, chain: Chain) -> Iterator[Live]:
+        import pyarrow as pa
+
+        upstream = phase.upstream[0]
+        signals = signal_types(self.plan, self.plan.phase(upstream))
+        pieces = self.run.pieces(upstream, "docs", task, None)
+        whole = pa.concat_tables(list(pieces)).sort_by([("id", "ascending")])
+        live = ((d, int(d.id, 16)) for d in documents(whole, signals))
+        if phase.decide is None:
+            yield from live
+            return
+        step = self._steps[phase.decide]
+        verdicts = self._verdicts(phase, phase.decide, task)
+        for group in batches(live, int(self.plan.data["layout"]["batch_bytes"])):
+            yield from chain.decide(group, step, verdicts)
+
+    def _verdicts(self, phase: Phase, step: str, task: int) -> dict[str, dict[str, Any]]:
+        for name in reversed(phase.upstream):
+            if self.plan.phase(name).step != step:
+                continue
+            if self.run.seal(name, wait=SEAL_WAIT_SECONDS).tables(f"{step}.verdicts"):
+                found: dict[str, dict[str, Any]] = {}
+                for piece in self.run.pieces(name, f"{step}.verdicts", task, None):
+                    for row in piece.to_pylist():
+                        if row["id"] in found:
+                            raise StageError(f"step {step} gave two verdicts for {row['id']}")
+                        found[row["id"]] = row
+                return found
+        raise StageError(f"the phases of step {step} wrote no table of verdicts")
+
+    def _read_inputs(self, task: int, chain: Chain, attempt: Attempt) -> Iterator[Live]:
+        share = self.plan.recipe["sample"]
+        limit = None if share is None else int(Decimal(share) * (1 << 64))
+        for file in self.plan.task_files(task):
+            token = self.plan.file_token(file.source, file.relative)
+            digest = _input_digest(file, token)
+            attempt.commit.inputs.append({
+                "source": file.source, "path": file.relative, "bytes": file.size, "sha256": digest,
+            })  # fmt: skip
+            reader = self._sources.get(file.source)
+            if reader is None:
+                reader = self._sources[file.source] = self.plan.load_source(file.source)
+                reader.setup()
+            seen: set[int] = set()
+            started = time.process_time()
+            for record in reader.read(file):
+                number = int(record.id, 16)
+                if number in seen:
+                    raise StageError(f"{file.relative}: two records have the id {record.id}")
+                seen.add(number)
+                outcome = record.outcome
+                flow = chain.account.flow(READ_STEP, file.source)
+                size = weight(outcome) if isinstance(outcome, Page | Document) else record.length
+                flow.enter(number, size)
+                if isinstance(outcome, Drop | Failure):
+                    into = flow.dropped if isinstance(outcome, Drop) else flow.errors
+                    code = outcome.reason if isinstance(outcome, Drop) else outcome.type
+                    flow.lose(number, into, code)
+                    chain.reject_row(
+                        record.id, file.source, record.url, READ_STEP, outcome, file.relative,
+                        record.offset, record.length,
+                    )  # fmt: skip
+                    continue
+                flow.keep(number, size)
+                if limit is not None and not _in_sample(
+                    chain, outcome, number, limit, self.plan.seed
+                ):
+                    continue
+                spent = time.process_time() - started
+                chain.account.cpu[READ_STEP] = chain.account.cpu.get(READ_STEP, 0.0) + spent
+                yield outcome, number
+                started = time.process_time()
+            _input_unchanged(file, token)
+
+
+def _in_sample(chain: Chain, item: Page | Document, number: int, limit: int, seed: int) -> bool:
+    """Whether the keyed hash of the id is below the sample's limit; books the outcome."""
+    import hashlib
+
+    key = seed.to_bytes(8, "little")
+    digest = hashlib.blake2b(
+        number.to_bytes(16, "big"), digest_size=8, key=key, person=b"corpusmill-smpl"
+    ).digest()
+    flow = chain.account.flow(SAMPLE_STEP, item.source)
+    flow.enter(number, weight(item))
+    if int.from_bytes(digest, "big") < limit:
+        flow.keep(number, weight(item))
+        return True
+    flow.lose(number, flow.dropped, "not_sampled")
+    return False
+
+
+def _input_digest(file: Any, token: int) -> str:
+    _input_unchanged(file, token)
+    try:
+        return sha256_file(file.path)
+    except OSError as error:
+        raise InputError(f"{file.relative} cannot be read: {error.strerror}") from None
+
+
+def _input_unchanged(file: Any, token: int) -> None:
+    try:
+        stat = os.stat(file.path)
+    except OSError as error:
+        raise InputError(f"{file.relative} cannot be read: {error.strerror}") from None
+    if stat.st_size != file.size or stat.st_mtime_ns != token:
+        raise InputError(
+            f"{file.relative} is not the file that was planned (size {stat.st_size}, planned "
+            f"{file.size})",
+            hint="the input changed after planning; run again to plan again",
+        )
+
+
+class _Hosts:
+    """Distinct hosts and documents per source, as mergeable sketches."""
+
+    def __init__(self) -> None:
+        self.hosts: dict[str, list[str]] = {}
+
+    def add(self, docs: list[Document]) -> None:
+        for doc in docs:
+            self.hosts.setdefault(doc.source, []).append(str(doc.meta.get("host", "")))
+
+    def plain(self) -> dict[str, Any]:
+        distinct = room_module("stages.measure.distinct")
+        found = {}
+        for source in sorted(self.hosts):
+            names = sorted({h for h in self.hosts[source] if h})
+            found[source] = {"hosts": distinct.sketch_strings(names)}
+        return found
+
+
+def _totals(kept: list[Document]) -> dict[str, Any]:
+    total = sum(int(d.id, 16) for d in kept) % SUM_MODULUS
+    return {"out": len(kept), "out_ids": hex128(total)}
+
+
+def _check_errors(chain: Chain, plan: Plan, place: str) -> None:
+    """Fails a task in which more records went wrong than the recipe allows."""
+    share = float(plan.recipe["guards"]["max_error_share"])
+    errors: dict[str, int] = {}
+    taken = 0
+    for step, by_source in chain.account.flows.items():
+        for flow in by_source.values():
+            taken = max(taken, flow.taken)
+            for code, n in flow.errors.items():
+                errors[f"{step}:{code}"] = errors.get(f"{step}:{code}", 0) + n
+    bad = sum(errors.values())
+    if bad > ALWAYS_ALLOWED_ERRORS and bad > share * taken:
+        worst = ", ".join(f"{k} {v}" for k, v in sorted(errors.items(), key=lambda e: -e[1])[:3])
+        raise StageError(
+            f"{place}: {bad} of {taken} records ended as errors ({worst}), more than the allowed "
+            f"share of {share:g}",
+            hint="look at the rejects of an earlier run, or raise guards.max_error_share",
+        )
+
+
+def signal_types(plan: Plan, phase: Phase) -> dict[str, str]:
+    """Types of all signals that documents can carry at the end of a phase."""
+    types: dict[str, str] = {}
+    for entry in plan.recipe["sources"]:
+        types |= dict(build(entry["stage"], entry["params"], entry["name"]).writes)
+    done: set[str] = set()
+    for other in plan.phases:
+        if other.kind == "docs":
+            done |= {*other.steps, *([other.decide] if other.decide else [])}
+        if other.name == phase.name:
+            break
+    for entry in plan.recipe["steps"]:
+        if entry["id"] in done:
+            types |= dict(build(entry["stage"], entry["params"], entry["id"]).writes)
+    return {name: types[name] for name in sorted(types)}
+
+
+def parse_tasks(spec: str, total: int) -> list[int]:
+    """``0..3,7`` as task numbers (both ends included). Raises TaskError beyond `total`."""
+    tasks: list[int] = []
+    for part in spec.split(","):
+        low, sep, high = part.partition("..")
+        if not low.isdigit() or (sep and not high.isdigit()):
+            raise TaskError(f"{spec!r} is not a list of tasks", hint="write 0..3,7")
+        tasks.extend(range(int(low), int(high if sep else low) + 1))
+    if tasks and max(tasks) >= total:
+        raise TaskError(f"task {max(tasks)} does not exist: there are {total}")
+    return tasks
+
+
+def serve(root: Path, plan: Plan, lines: Iterator[str], report: Callable[[str], None]) -> None:
+    """Runs the tasks that `lines` name (``PHASE SPEC``), one report line of JSON each."""
+    worker = Worker(root, plan)
+    try:
+        for line in lines:
+            name, _, spec = line.strip().partition(" ")
+            if not name:
+                continue
+            phase = plan.phase(name)
+            for task in parse_tasks(spec, phase.tasks):
+                error = worker.try_task(phase, task)
+                report(json.dumps({"phase": name, "task": task, "error": error}))
+    finally:
+        worker.close()
