@@ -1,0 +1,124 @@
+"""Reads Parquet files with a text column; one `Document` a row, its place the row's number.
+
+Row groups are read one at a time. The columns taken are the text column and those that
+`corpusmill.stages.sources.rows.FIELDS` knows (or `fields` names); others are not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from corpusmill.pipeline.document import Document, Drop, Failure, Outcome, Record, document_id
+from corpusmill.pipeline.errors import ConfigError, InputError
+from corpusmill.pipeline.stage import InputFile, Source
+
+from .rows import FIELDS, row_meta
+
+_ROWS = 1024
+
+
+@dataclass(frozen=True)
+class Params:
+    """`text_column`: its name. `fields` maps a name of ``META_COLUMNS`` to a column's name, over
+    the built-in names."""
+
+    text_column: str = "text"
+    fields: Mapping[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.fields or {}:
+            if name not in FIELDS:
+                raise ConfigError(
+                    f"fields: {name!r} is no field that a row can give",
+                    hint="one of " + ", ".join(sorted(FIELDS)),
+                )
+
+
+class Parquet(Source):
+    """The source ``sources.parquet``. A file without the text column cannot be read at all
+    (InputError); a row group whose pages are damaged is one ``corrupt_rows`` a row."""
+
+    name = "sources.parquet"
+    version = 1
+    gives = "document"
+    Params = Params
+    reasons = ("empty",)
+    errors = ("corrupt_rows", "null_text")
+
+    params: Params
+
+    def read(self, file: InputFile) -> Iterator[Record]:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            table = pq.ParquetFile(file.path)
+        except (OSError, pa.ArrowException) as err:
+            raise InputError(f"{file.path}: {err}", hint="is it a Parquet file?") from err
+        with table:
+            columns = self._columns(file, table.schema_arrow)
+            number = 0
+            for group in range(table.num_row_groups):
+                rows = table.metadata.row_group(group).num_rows
+                done = 0
+                try:
+                    for batch in table.iter_batches(_ROWS, row_groups=[group], columns=columns):
+                        for row in batch.to_pylist():
+                            yield self._record(file, number + done, row)
+                            done += 1
+                except (OSError, pa.ArrowException) as err:
+                    for lost in range(done, rows):
+                        yield _lost(file, number + lost, f"row group {group}: {err}")
+                number += rows
+
+    def read_one(self, file: InputFile, offset: int, key: str = "") -> Record | None:
+        """The row of number `offset`, or None. The file is read up to it."""
+        for record in self.read(file):
+            if record.offset == offset and key in ("", record.id):
+                return record
+        return None
+
+    def _columns(self, file: InputFile, schema: Any) -> list[str]:
+        import pyarrow as pa
+
+        text = self.params.text_column
+        if text not in schema.names:
+            raise InputError(
+                f"{file.path}: no column {text!r}",
+                hint="set text_column to one of " + ", ".join(schema.names),
+            )
+        kind = schema.field(text).type
+        if pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+            raise InputError(f"{file.path}: column {text!r} is {kind}, not a string")
+        known = {n for names in FIELDS.values() for n in names} | set(
+            (self.params.fields or {}).values()
+        )
+        return [text] + [n for n in schema.names if n != text and (n in known or n == "metadata")]
+
+    def _record(self, file: InputFile, number: int, row: dict[str, Any]) -> Record:
+        key = document_id(file.source, file.relative, file.size, number)
+        text = row[self.params.text_column]
+        outcome: Outcome
+        if text is None:
+            outcome = Failure("null_text")
+        elif not text.strip():
+            outcome = Drop("empty")
+        else:
+            meta = row_meta(row, self.params.fields or {})
+            meta["file"] = file.relative
+            meta["offset"] = number
+            outcome = Document(key, text, file.source, meta)
+        url = outcome.url if isinstance(outcome, Document) else ""
+        return Record(key, number, 0, outcome, url)
+
+
+def _lost(file: InputFile, number: int, message: str) -> Record:
+    key = document_id(file.source, file.relative, file.size, number)
+    return Record(key, number, 0, Failure("corrupt_rows", message[:200]))
+
+
+STAGE = Parquet

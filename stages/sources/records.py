@@ -1,0 +1,319 @@
+"""Records of a WARC 1.x or ARC 1.x file, each with its place, and every byte accounted for.
+
+The rules, which the tests hold for every broken file they know:
+
+* The `length` of a record is the bytes of the file from the end of the record before it to its
+  own end. The lengths of all records sum to the file's size.
+* A record alone in its compressed member (the normal case) has the member's offset and length.
+  Of several records in one member all have the member's `offset`; they differ in `inner`, the
+  uncompressed bytes into the member; the last one has the member's `length`, the others 0.
+* A record whose member is cut short or corrupt is an error, however complete it looks: its
+  checksum could not be checked. Reading goes on at the next member that starts a record.
+* A record that does not end where its Content-Length says is an error (``bad_length``); reading
+  goes on at the next line that looks like a record's first.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from corpusmill.pipeline.errors import IntegrityError
+
+from .packing import RECORD_START, Stream, sniff_packing
+
+MAX_HEADER = 1 << 20
+"""Longest record header that is read. Real ones are under 2 kB; URLs can be 64 kB and more."""
+
+ERRORS = (
+    "bad_header", "bad_length", "corrupt_member", "garbage", "truncated",
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class RawRecord:
+    """One record as it lies in the file."""
+
+    kind: Literal["warc", "arc", "padding", "bad"]
+    offset: int
+    inner: int
+    length: int = 0
+    headers: dict[str, str] = field(default_factory=dict)
+    """WARC headers, names in lower case (of repeated ones the first); for ARC the same names."""
+    block: bytes | None = None
+    """The content block; None where it is longer than asked for, and for padding."""
+    size: int = 0
+    """Declared length of the block."""
+    error: str = ""
+    message: str = ""
+
+
+_ARC_LINE = re.compile(
+    r"(?P<url>\S.*?) (?P<ip>[0-9a-fA-F.:\-]+) (?P<date>\d{8,18}) (?P<rest>.*?) ?(?P<size>\S+)"
+)
+
+
+def read_records(data: mmap.mmap | bytes, max_block: int) -> Iterator[RawRecord]:
+    """All records of a file, in file order. Blocks longer than `max_block` are skipped over.
+
+    Raises IntegrityError if the lengths do not sum to the file's size (a bug, not bad input).
+    """
+    size = len(data)
+    if not size:
+        return
+    packing = sniff_packing(data[:8192])
+    if packing == "unknown":
+        kind = "no WARC, ARC, gzip or zstd file"
+        yield RawRecord("bad", 0, 0, size, error="garbage", message=kind)
+        return
+    stream = Stream(data, packing)
+    told = 0
+    for record in _records(stream, max_block):
+        closed = stream.closed()
+        record.length = closed - told
+        told = closed
+        yield record
+    if told != size:
+        raise IntegrityError(f"accounted for {told} of {size} bytes")
+
+
+def read_at(data: mmap.mmap | bytes, offset: int, max_block: int) -> Iterator[RawRecord]:
+    """The records of the member at `offset` (one, in most files), as `read_records` gives them."""
+    if not 0 <= offset < len(data):
+        return
+    packing = sniff_packing(data[:8192])
+    if packing == "unknown":
+        if offset == 0:
+            yield from read_records(data, max_block)
+        return
+    stream = Stream(data, packing)
+    stream.start_at(offset)
+    told = offset
+    for record in _records(stream, max_block):
+        closed = stream.closed()
+        record.length = closed - told
+        told = closed
+        if record.offset == offset:
+            yield record
+        elif record.offset > offset:
+            return
+
+
+def _records(stream: Stream, max_block: int) -> Iterator[RawRecord]:
+    told = stream.closed()
+    while True:
+        if stream.at < len(stream.buf) or stream.more():
+            record = _one(stream, max_block)
+            told = stream.closed()
+            yield record
+            continue
+        if stream.closed() > told:  # a frame with nothing in it that a record could claim
+            told = stream.closed()
+            place = stream.place(stream.position)
+            if stream.error:
+                kind, message = stream.error
+                yield RawRecord("bad", *place, error=kind, message=message)
+            else:
+                yield RawRecord("padding", *place, message="empty member")
+        start, skipped = stream.skip_padding()
+        if skipped:
+            told = stream.closed()
+            yield RawRecord("padding", start, 0, message="zstd skippable frame")
+        step = stream.next_frame()
+        if step == "end":
+            return
+        if step == "gap":
+            told = stream.closed()
+            yield _gap(stream)
+
+
+def _gap(stream: Stream) -> RawRecord:
+    start, stop = stream.gap
+    if not stream.data[start:stop].strip(b"\0"):
+        return RawRecord("padding", start, 0, message="zero bytes")
+    return RawRecord("bad", start, 0, error="garbage", message="bytes that start no member")
+
+
+def _one(stream: Stream, max_block: int) -> RawRecord:
+    """The record at `stream.at`, whose bytes (and line ends behind it) are taken."""
+    begin = stream.position
+    offset, inner = stream.place(begin)
+    newlines = _newlines(stream)
+    if newlines and stream.at >= len(stream.buf):
+        if stream.error:
+            return RawRecord("bad", offset, inner, error=stream.error[0], message=stream.error[1])
+        return RawRecord("padding", offset, inner, message="line ends")
+    start = stream.position
+    offset, inner = stream.place(start)
+    record = RawRecord("bad", offset, inner)
+    taken = _header(stream, record)
+    if taken < 0:
+        stream.find_record(at_line=False)
+        return _with_stream_error(record, stream)
+    body = start + taken
+    if record.size > max_block:
+        stream.at += taken
+        whole = stream.skip(record.size)
+    else:
+        whole = stream.need(taken + record.size)
+        if whole:
+            at = stream.at + taken
+            record.block = stream.buf[at : at + record.size]
+            stream.at = at + record.size
+    if whole and _border(stream):
+        if stream.error and stream.at >= len(stream.buf):
+            record.kind = "bad"
+            record.block = None
+        return _with_stream_error(record, stream)
+    # The block is not what its length says. Whatever follows is looked for from its start.
+    available = stream.position if record.size > max_block else stream.base + len(stream.buf)
+    record.kind, record.block = "bad", None
+    if body >= stream.base and body <= stream.base + len(stream.buf):
+        stream.at = body - stream.base
+    else:
+        stream.rewind(offset, inner + taken, body)
+    found = stream.find_record(at_line=True)
+    if found or whole:
+        record.error = "bad_length"
+        record.message = f"Content-Length {record.size}, but the block does not end there"
+    else:
+        record.error = "truncated"
+        record.message = f"Content-Length {record.size}, but only {available - body} bytes are left"
+    return record if found else _with_stream_error(record, stream)
+
+
+def _with_stream_error(record: RawRecord, stream: Stream) -> RawRecord:
+    """`record`, with what is wrong with its member, if it is the last thing in it."""
+    if stream.error and stream.at >= len(stream.buf):
+        record.kind, record.block = "bad", None
+        record.error, record.message = stream.error
+    return record
+
+
+def _newlines(stream: Stream) -> int:
+    """Takes the line ends at `at`, in this frame. Returns how many bytes."""
+    count = 0
+    while True:
+        at, buf = stream.at, stream.buf
+        while at < len(buf) and buf[at] in b"\r\n":
+            at += 1
+        count += at - stream.at
+        stream.at = at
+        if at < len(buf) or not stream.more():
+            return count
+
+
+def _border(stream: Stream) -> bool:
+    """Takes the line ends behind a block. Whether a record can end here: at the member's end,
+    before another record, or with an empty line."""
+    before = stream.position
+    _newlines(stream)
+    if stream.at >= len(stream.buf):
+        return True
+    if stream.position - before >= 4:
+        return True
+    while len(stream.buf) - stream.at < 8192 and stream.more():
+        pass
+    return RECORD_START.match(stream.buf, stream.at) is not None
+
+
+def _header(stream: Stream, record: RawRecord) -> int:
+    """Reads the header at `stream.at` into `record`; its length, or -1 with `record.error` set."""
+    stream.need(64)
+    if stream.buf.startswith(b"WARC/", stream.at):
+        return _warc_header(stream, record)
+    stream.need(8192)
+    if RECORD_START.match(stream.buf, stream.at):
+        return _arc_header(stream, record)
+    record.error = "garbage"
+    record.message = f"starts with {stream.buf[stream.at : stream.at + 24]!r}"
+    return -1
+
+
+def _warc_header(stream: Stream, record: RawRecord) -> int:
+    have = 4096
+    while True:
+        more = stream.need(have)
+        buf, at = stream.buf, stream.at
+        end, stop = header_end(buf, at, at + MAX_HEADER)
+        if end >= 0:
+            break
+        if not more or have > MAX_HEADER:
+            record.error, record.message = "bad_header", "no end of the header"
+            return -1
+        have *= 4
+    raw = buf[at:end]
+    headers = record.headers = parse_header_lines(raw)
+    length = headers.get("content-length", "")
+    if not _is_length(length):
+        record.error, record.message = "bad_header", f"Content-Length {length[:40]!r}"
+        return -1
+    record.kind = "warc"
+    record.size = int(length)
+    return stop - at
+
+
+def header_end(buf: bytes, start: int, stop: int) -> tuple[int, int]:
+    """(end of the header lines, start of what follows the blank line); -1, -1 if there is none.
+    Line ends may be CRLF or LF, also mixed."""
+    crlf = buf.find(b"\n\r\n", start, stop)
+    lf = buf.find(b"\n\n", start, crlf if crlf >= 0 else stop)
+    if lf >= 0:
+        return lf, lf + 2
+    if crlf >= 0:
+        return crlf, crlf + 3
+    doubled = buf.find(b"\n\r\r\n", start, stop)  # written in text mode on Windows
+    return (doubled, doubled + 4) if doubled >= 0 else (-1, -1)
+
+
+def _is_length(word: str) -> bool:
+    return word.isascii() and word.isdigit() and len(word) <= 18
+
+
+def parse_header_lines(raw: bytes) -> dict[str, str]:
+    """``Name: value`` lines behind a first line; names in lower case, of repeated ones the first.
+    Folded lines are joined. UTF-8, else Latin-1."""
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        text = raw.decode("latin-1")
+    headers: dict[str, str] = {}
+    last = ""
+    for line in text.split("\n")[1:]:
+        if line[:1] in " \t" and last:
+            headers[last] = f"{headers[last]} {line.strip()}"
+            continue
+        name, colon, value = line.partition(":")
+        if not colon:
+            continue
+        last = name.strip().lower()
+        if last not in headers:
+            headers[last] = value.strip()
+        else:
+            last = ""
+    return headers
+
+
+def _arc_header(stream: Stream, record: RawRecord) -> int:
+    end = stream.buf.find(b"\n", stream.at)
+    line = stream.buf[stream.at : end].rstrip(b"\r")
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError:
+        text = line.decode("latin-1")
+    m = _ARC_LINE.fullmatch(text)
+    if m is None or not _is_length(m["size"]):
+        record.error, record.message = "bad_header", f"ARC header line {text[:120]!r}"
+        return -1
+    record.kind = "arc"
+    record.size = int(m["size"])
+    record.headers = {
+        "warc-target-uri": m["url"],
+        "warc-date": m["date"],
+        "warc-ip-address": m["ip"],
+        "content-type": m["rest"].split(" ")[0],
+    }
+    return end + 1 - stream.at
