@@ -1,0 +1,164 @@
+"""Exact duplicates: of each group of documents with one key, one is kept.
+
+The key is the text (``by: content``) or the address (``by: url``); to remove both kinds use the
+stage twice. The key is a 128-bit hash (BLAKE2b), so two different texts share one with a chance
+of about n² / 2¹²⁹ among n documents.
+
+Which of a group is kept is a function of the group alone: by default the smallest id. Documents
+without a URL are no duplicates of each other under ``by: url``, nor are empty texts under
+``by: content``.
+
+Memory: `emit` holds a batch; the phase ``group`` holds the keys of one partition, about 100 bytes
+a document; the verdict table has a row only for members of groups of two or more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from corpusmill.pipeline.context import TaskContext, hash_of_ids
+from corpusmill.pipeline.document import Document, Drop, Outcome
+from corpusmill.pipeline.stage import AuxPhase, Barrier, Kind
+from corpusmill.stages.unicode_data import collapse_space, fold
+
+from .urls import canonical_url
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class ExactParams:
+    """`normalise` is what texts may differ in and still be duplicates: nothing; white space
+    (runs count as one blank, none at the ends); or white space, case, composition and width
+    (`unicode_data.fold`). It does not touch URLs, which are compared by `canonical_url`.
+
+    `keep` is the member of a group that stays: the one with the smallest id; the newest by
+    ``meta.date`` (no date is oldest); or the longest text in code points. Ties go to the
+    smallest id. `empty` says what becomes of documents whose text is empty after
+    normalisation, under ``by: content``: they stay, or are dropped as ``empty_text``.
+    """
+
+    by: Literal["content", "url"] = "content"
+    normalise: Literal["none", "whitespace", "fold"] = "whitespace"
+    keep: Literal["smallest_id", "newest", "longest"] = "smallest_id"
+    empty: Literal["keep", "drop"] = "keep"
+
+
+class ExactDedup(Barrier):
+    """Keeps one document of each group with the same text, or the same URL."""
+
+    name: ClassVar[str] = "dedup.exact"
+    version: ClassVar[int] = 1
+    kind: ClassVar[Kind] = "barrier"
+    Params: ClassVar[type] = ExactParams
+    phases: ClassVar[tuple[AuxPhase, ...]] = (AuxPhase("group", "partitions", "group"),)
+
+    def __init__(self, params: ExactParams) -> None:
+        super().__init__(params)
+        self.params: ExactParams = params
+        self.by_url = params.by == "url"
+        self.copies = "url_copies" if self.by_url else "exact_copies"
+        self.reason = "duplicate_url" if self.by_url else "duplicate_content"
+        self.writes = {self.copies: "int"}
+        drops_empty = params.empty == "drop" and not self.by_url
+        self.reasons = (self.reason, "empty_text") if drops_empty else (self.reason,)
+
+    def emit(self, batch: Sequence[Document]) -> dict[str, tuple[pa.Table, Any]]:
+        """Table ``keys``: the key's two halves, id, length in code points, date."""
+        import pyarrow as pa
+
+        taking = [(doc, key) for doc in batch if (key := self._key(doc))]
+        raw = np.frombuffer(b"".join(_digest(key) for _, key in taking), "<u8").reshape(-1, 2)
+        high, low = raw[:, 0].astype(np.uint64), raw[:, 1].astype(np.uint64)
+        table = pa.table(
+            {
+                "key_hi": pa.array(high),
+                "key_lo": pa.array(low),
+                "id": pa.array([doc.id for doc, _ in taking], pa.string()),
+                "length": pa.array([len(doc.text) for doc, _ in taking], pa.int64()),
+                "date": pa.array([_date(doc) for doc, _ in taking], pa.string()),
+            }
+        )
+        return {"keys": (table, high)}
+
+    def group(self, ctx: TaskContext) -> None:
+        """One partition of keys: writes ``verdicts`` for the members of groups of two or more."""
+        import pyarrow as pa
+
+        keys = ctx.read("keys", partition=ctx.index, sort=("key_hi", "key_lo", "id"))
+        high, low = keys["key_hi"].to_numpy(), keys["key_lo"].to_numpy()
+        rows = keys.num_rows
+        first = np.ones(rows, np.bool_)
+        first[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
+        group = np.cumsum(first) - 1
+        order = np.lexsort((np.arange(rows), self._rank(keys), group))
+        best = order[np.flatnonzero(first)]  # groups are contiguous, so this is each one's first
+        size = np.bincount(group, minlength=len(best)).astype(np.int64)
+        member = size[group] > 1
+        ids = keys["id"].combine_chunks()
+        kept_ids = ids.filter(pa.array(member)).to_pylist()
+        verdicts = pa.table(
+            {
+                "id": pa.array(kept_ids, pa.string()),
+                "survivor": pa.array(
+                    ids.take(pa.array(best[group][member], pa.int64())).to_pylist(), pa.string()
+                ),
+                "cluster_size": pa.array(size[group][member], pa.int64()),
+            }
+        )
+        ctx.write("verdicts", verdicts, hash_of_ids(kept_ids))
+        groups = int(np.count_nonzero(size > 1))
+        ctx.note("groups", groups)
+        ctx.note("removed", int(np.count_nonzero(member)) - groups)
+
+    def decide(
+        self, batch: Sequence[Document], verdicts: Mapping[str, Mapping[str, Any]]
+    ) -> list[Outcome]:
+        """Kept documents get ``exact_copies`` or ``url_copies`` (themselves counted)."""
+        drops_empty = "empty_text" in self.reasons
+        outcomes: list[Outcome] = []
+        for doc in batch:
+            verdict = verdicts.get(doc.id)
+            if verdict is not None and verdict["survivor"] != doc.id:
+                outcomes.append(Drop(self.reason, str(verdict["survivor"])))
+            elif drops_empty and verdict is None and not self._key(doc):
+                outcomes.append(Drop("empty_text", 0))
+            else:
+                doc.signals[self.copies] = int(verdict["cluster_size"]) if verdict else 1
+                outcomes.append(doc)
+        return outcomes
+
+    def _key(self, doc: Document) -> str:
+        if self.by_url:
+            return canonical_url(doc.url)
+        if self.params.normalise == "none":
+            return doc.text
+        # Folding first: it makes blanks out of some spacing accents.
+        return collapse_space(fold(doc.text) if self.params.normalise == "fold" else doc.text)
+
+    def _rank(self, keys: pa.Table) -> Any:
+        """Integers, one a row: the smallest of a group is kept."""
+        if self.params.keep == "longest":
+            return -keys["length"].to_numpy()
+        if self.params.keep == "newest":
+            dates = np.array(keys["date"].to_pylist(), dtype=np.str_)
+            return -np.unique(dates, return_inverse=True)[1].astype(np.int64)
+        return np.zeros(keys.num_rows, np.int64)
+
+
+def _digest(key: str) -> bytes:
+    return hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _date(doc: Document) -> str:
+    # Without the Z, so that a date with fractions of a second sorts after the one without.
+    return str(doc.meta.get("date", "")).removesuffix("Z")
+
+
+STAGE = ExactDedup

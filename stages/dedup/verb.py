@@ -1,0 +1,187 @@
+"""Deduplication of one JSONL file in memory, without a run folder: ``corpusmill dedup``."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpusmill.pipeline.context import MemoryContext
+from corpusmill.pipeline.document import Document
+from corpusmill.pipeline.errors import InputError
+
+from .exact import ExactDedup, ExactParams
+from .minhash import MinhashDedup, MinhashParams
+
+if TYPE_CHECKING:
+    from corpusmill.pipeline.stage import Barrier
+
+_BATCH_CHARS = 8_000_000
+
+
+@dataclass(slots=True)
+class _Row:
+    fields: dict[str, Any]
+    doc: Document
+    survivor: int
+    """Number (in order of id) of the row that stands for this one; its own where it is kept."""
+    reason: str = ""
+    similarity: float = 1.0
+
+
+def dedup_jsonl(
+    in_path: Path | str,
+    out_path: Path | str,
+    removed_path: Path | str | None = None,
+    *,
+    exact: ExactParams | None = None,
+    minhash: MinhashParams | None = None,
+    by_url: bool = False,
+) -> dict[str, Any]:
+    """Exact and near-duplicates among the rows of `in_path`, one JSON object a line with a
+    text ``text``, an ``id`` (a text or a whole number, its own; without it the row's number) and,
+    for `by_url`, a ``url``.
+
+    Kept rows go to `out_path` in the order of the input, with all their fields and ``cluster``,
+    the smallest id of the rows that the kept one stands for, and ``cluster_size``, their number:
+    the sizes sum to the rows read. The others go to `removed_path` with ``duplicate_of`` (the
+    kept row), ``similarity`` and ``reason``. Similarity is 1 for exact duplicates, else the
+    estimate between the row (or, of an exact copy, the one kept of its copies) and the kept one.
+    "Smallest" is in code-point order of ids as text: which row is kept does not depend on the
+    order of lines. Holds the file in memory, about 4 times its size.
+
+    Returns the counts: rows in, kept, removed by reason. Raises InputError for a line that is
+    not such an object, with its number, and for an id that comes twice.
+    """
+    rows = sorted(_read(Path(in_path)), key=lambda row: row.doc.id)
+    for number, row in enumerate(rows):
+        if number and row.doc.id == rows[number - 1].doc.id:
+            raise InputError(
+                f"{in_path}: the id {row.doc.id!r} comes twice", hint="ids must be unique"
+            )
+        row.survivor = number
+    names = [row.doc.id for row in rows]
+    for number, row in enumerate(rows):  # ids of the stages' own form, in the same order
+        row.doc.id = f"{number:032x}"
+    exact = exact or ExactParams()
+    barriers: list[Barrier] = [ExactDedup(replace(exact, by="content"))]
+    if by_url:
+        barriers.append(ExactDedup(replace(exact, by="url")))
+    barriers.append(MinhashDedup(minhash or MinhashParams()))
+    for barrier in barriers:
+        _apply(barrier, rows)
+    kept_by: dict[int, list[int]] = {}
+    for number, row in enumerate(rows):
+        if row.survivor >= 0:
+            kept_by.setdefault(_final(rows, number), []).append(number)
+    counts = _write(rows, names, kept_by, Path(out_path), removed_path)
+    return {"in": len(rows), "kept": len(rows) - sum(counts.values()), "removed": counts}
+
+
+def _read(path: Path) -> Iterator[_Row]:
+    try:
+        lines = path.open("r", encoding="utf-8", errors="strict", newline="\n")
+    except OSError as exc:
+        raise InputError(f"{path}: {exc.strerror or exc}") from exc
+    with lines:
+        try:
+            for number, line in enumerate(lines):
+                if line.strip():
+                    yield _row(line, number, f"{path}, line {number + 1}")
+        except UnicodeDecodeError as exc:
+            raise InputError(f"{path}: not UTF-8: {exc}") from exc
+
+
+def _row(line: str, number: int, place: str) -> _Row:
+    try:
+        fields = json.loads(line)
+    except ValueError as exc:
+        raise InputError(f"{place}: not JSON: {exc}") from exc
+    if not isinstance(fields, dict) or not isinstance(fields.get("text"), str):
+        raise InputError(f"{place}: no field 'text' with a text", hint="one object a line")
+    name = fields.get("id", number)
+    if isinstance(name, bool) or not isinstance(name, str | int):
+        raise InputError(f"{place}: the id is {name!r}", hint="a text or a whole number")
+    url = fields.get("url")
+    meta: dict[str, Any] = {"url": url} if isinstance(url, str) else {}
+    date = fields.get("date")
+    if isinstance(date, str):
+        meta["date"] = date
+    return _Row(fields, Document(str(name), fields["text"], "jsonl", meta), number)
+
+
+def _batches(docs: Sequence[Document]) -> Iterator[list[Document]]:
+    batch: list[Document] = []
+    chars = 0
+    for doc in docs:
+        batch.append(doc)
+        chars += len(doc.text)
+        if chars > _BATCH_CHARS:
+            yield batch
+            batch, chars = [], 0
+    yield batch
+
+
+def _apply(barrier: Barrier, rows: Sequence[_Row]) -> None:
+    """Runs one barrier over the rows still kept and marks those that it drops."""
+    live = [row.doc for row in rows if not row.reason]
+    barrier.setup()
+    with tempfile.TemporaryDirectory() as scratch:
+        ctx = MemoryContext(Path(scratch))
+        for batch in _batches(live):
+            for name, (table, hashes) in barrier.emit(batch).items():
+                ctx.write(name, table, hashes)
+        ctx.run_phases(barrier)
+        verdicts = {row["id"]: row for row in ctx.read("verdicts").to_pylist()}
+    for doc, outcome in zip(live, barrier.decide(live, verdicts), strict=True):
+        if isinstance(outcome, Document):
+            continue
+        row = rows[int(doc.id, 16)]
+        row.reason = str(getattr(outcome, "reason", ""))
+        verdict = verdicts.get(doc.id)
+        row.survivor = int(verdict["survivor"], 16) if verdict else -1
+        row.similarity = float(verdict.get("similarity", 1.0)) if verdict else 0.0
+
+
+def _final(rows: Sequence[_Row], number: int) -> int:
+    """The kept row at the end of the chain: an exact survivor may be a near-duplicate."""
+    while rows[number].survivor != number:
+        number = rows[number].survivor
+    return number
+
+
+def _write(
+    rows: Sequence[_Row],
+    names: Sequence[str],
+    kept_by: dict[int, list[int]],
+    out_path: Path,
+    removed_path: Path | str | None,
+) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    kept_lines: list[tuple[int, str]] = []
+    removed_lines: list[tuple[int, str]] = []
+    for number, row in enumerate(rows):
+        if not row.reason:
+            members = kept_by[number]
+            extra = {"cluster": names[members[0]], "cluster_size": len(members)}
+        else:
+            counts[row.reason] = counts.get(row.reason, 0) + 1
+            target = _final(rows, number) if row.survivor >= 0 else None
+            similarity = row.similarity
+            if target is not None and row.survivor != target:
+                similarity = rows[row.survivor].similarity
+            extra = {
+                "duplicate_of": names[target] if target is not None else None,
+                "similarity": similarity,
+                "reason": row.reason,
+            }
+        lines = removed_lines if row.reason else kept_lines
+        lines.append((row.order, json.dumps({**row.fields, **extra}, ensure_ascii=False)))
+    for path, found in ((out_path, kept_lines), (removed_path, removed_lines)):
+        if path is not None:
+            with Path(path).open("w", encoding="utf-8", newline="\n") as out:
+                out.writelines(line + "\n" for _, line in sorted(found, key=lambda x: x[0]))
+    return dict(sorted(counts.items()))
