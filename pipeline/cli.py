@@ -73,8 +73,11 @@ def _run_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     sub.add_argument("tasks", metavar="I..J", nargs="?", help="tasks, both ends included: 0..3,7")
     sub = _verb(verbs, "clean", "remove what attempts left behind, and phases that no plan uses")
     sub.add_argument("run", metavar="RUN")
-    sub.add_argument("--intermediates", action="store_true",
-                     help="also earlier phases' tables, which hold text from before PII removal")  # fmt: skip
+    sub.add_argument(
+        "--intermediates",
+        action="store_true",
+        help="also earlier phases' tables, which hold text from before PII removal",
+    )
     sub = _verb(verbs, "warm", "compile the numeric kernels into their cache")
 
 

@@ -45,6 +45,10 @@ class PhaseFolder:
     def seal(self) -> Path:
         return self.root / "sealed.json"
 
+    def cleaned(self) -> Path:
+        """Exists where `clean` removed the tables of a closed phase."""
+        return self.root / "cleaned"
+
 
 @dataclass
 class Commit:

@@ -105,6 +105,7 @@ def run_plan(root: Path, plan: Plan, workers: int, say: Callable[[str], None]) -
     folder = RunFolder(root, plan)
     docs_left = sum(p.kind == "docs" for p in plan.phases)
     ledger: dict[str, Any] = {}
+    reopen_cleaned(folder)
     with LocalBackend(root, workers) as backend:
         for phase in plan.phases:
             run_phase(folder, phase, backend, say)
@@ -117,6 +118,17 @@ def run_plan(root: Path, plan: Plan, workers: int, say: Callable[[str], None]) -
     write_atomic(root / "ledger.json", pretty(ledger))
     lock_path = publish(folder, ledger)
     return RunResult(root, plan, ledger, lock_path)
+
+
+def reopen_cleaned(folder: RunFolder) -> None:
+    """Opens again those phases whose tables were removed and are needed by a phase still to run."""
+    needed: set[str] = set()
+    for phase in reversed(folder.plan.phases):
+        place = folder.phase_folder(phase)
+        if place.cleaned().exists() and phase.name in needed:
+            shutil.rmtree(place.root)
+        if not place.seal().exists():
+            needed |= set(phase.upstream)
 
 
 def run_phase(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping
@@ -150,32 +149,9 @@ def run_tasks(options: Namespace) -> int:
 
 
 def clean(options: Namespace) -> int:
-    from .planning import Plan
-    from .running import run_lock
+    from .cleaning import clean_run
 
-    root = Path(options.run).resolve()
-    made = Plan.load(root / "plan.json")
-    removed: list[str] = []
-    with run_lock(root):
-        keep = {p.folder for p in made.phases}
-        last = [p for p in made.phases if p.kind == "docs"][-1]
-        for folder in sorted((root / "phases").glob("*")):
-            phase = next((p for p in made.phases if p.folder == folder.name), None)
-            gone = [folder] if folder.name not in keep else [folder / "tmp"]
-            if (
-                options.intermediates
-                and phase is not None
-                and phase.kind == "docs"
-                and phase != last
-            ):
-                gone.append(folder / "data")
-            for path in gone:
-                if path.exists():
-                    shutil.rmtree(path)
-                    removed.append(path.relative_to(root).as_posix())
-        for path in sorted(root.rglob(".*.tmp")):
-            path.unlink()
-            removed.append(path.relative_to(root).as_posix())
+    removed = clean_run(Path(options.run).resolve(), intermediates=options.intermediates)
     if options.json:
         _json({"removed": removed})
     else:

@@ -113,6 +113,9 @@ def _check_run(lock: Lock, root: Path, plan_path: Path, verdict: Verdict) -> Non
         folder = RunFolder(root, plan)
         for phase in plan.phases:
             place = folder.phase_folder(phase)
+            if place.cleaned().exists():
+                verdict.skipped.append(f"the tables of {phase.name} were removed by `clean`")
+                continue
             for commit in folder.seal(phase.name).commits:
                 for entry in commit["files"]:
                     _same(place.root / entry["path"], entry["bytes"], entry["sha256"], verdict)
