@@ -26,10 +26,13 @@ _BATCH_CHARS = 8_000_000
 class _Row:
     fields: dict[str, Any]
     doc: Document
-    survivor: int
-    """Number (in order of id) of the row that stands for this one; its own where it is kept."""
+    order: int
+    """Line number in the input."""
+    survivor: int = -1
+    """Number (in order of id) of the row that stands for this one; its own where it is kept,
+    -1 for an empty text that was dropped."""
     reason: str = ""
-    similarity: float = 1.0
+    similarity: float | None = 1.0
 
 
 def dedup_jsonl(
@@ -48,9 +51,9 @@ def dedup_jsonl(
     Kept rows go to `out_path` in the order of the input, with all their fields and ``cluster``,
     the smallest id of the rows that the kept one stands for, and ``cluster_size``, their number:
     the sizes sum to the rows read. The others go to `removed_path` with ``duplicate_of`` (the
-    kept row), ``similarity`` and ``reason``. Similarity is 1 for exact duplicates, else the
-    estimate between the row (or, of an exact copy, the one kept of its copies) and the kept one.
-    "Smallest" is in code-point order of ids as text: which row is kept does not depend on the
+    kept row), ``similarity`` and ``reason``. Similarity is 1 for the same text, the estimate for
+    near-duplicates, null for the same URL; where a row's survivor was removed in a later step,
+    that of the weakest link. "Smallest" is in code-point order of ids as text: which row is kept does not depend on the
     order of lines. Holds the file in memory, about 4 times its size.
 
     Returns the counts: rows in, kept, removed by reason. Raises InputError for a line that is
@@ -76,7 +79,7 @@ def dedup_jsonl(
     kept_by: dict[int, list[int]] = {}
     for number, row in enumerate(rows):
         if row.survivor >= 0:
-            kept_by.setdefault(_final(rows, number), []).append(number)
+            kept_by.setdefault(_final(rows, number)[0], []).append(number)
     counts = _write(rows, names, kept_by, Path(out_path), removed_path)
     return {"in": len(rows), "kept": len(rows) - sum(counts.values()), "removed": counts}
 
@@ -143,14 +146,21 @@ def _apply(barrier: Barrier, rows: Sequence[_Row]) -> None:
         row.reason = str(getattr(outcome, "reason", ""))
         verdict = verdicts.get(doc.id)
         row.survivor = int(verdict["survivor"], 16) if verdict else -1
-        row.similarity = float(verdict.get("similarity", 1.0)) if verdict else 0.0
+        if verdict is None or row.reason == "duplicate_url":
+            row.similarity = None
+        else:
+            row.similarity = float(verdict.get("similarity", 1.0))
 
 
-def _final(rows: Sequence[_Row], number: int) -> int:
-    """The kept row at the end of the chain: an exact survivor may be a near-duplicate."""
+def _final(rows: Sequence[_Row], number: int) -> tuple[int, float | None]:
+    """The kept row at the end of the chain (the survivor of a step may go in the next one),
+    and the smallest similarity on the way to it, None where one is not known."""
+    links: list[float | None] = []
     while rows[number].survivor != number:
+        links.append(rows[number].similarity)
         number = rows[number].survivor
-    return number
+    known = [link for link in links if link is not None]
+    return number, min(known, default=1.0) if len(known) == len(links) else None
 
 
 def _write(
@@ -161,27 +171,32 @@ def _write(
     removed_path: Path | str | None,
 ) -> dict[str, int]:
     counts: dict[str, int] = {}
-    kept_lines: list[tuple[int, str]] = []
-    removed_lines: list[tuple[int, str]] = []
+    kept_lines: list[tuple[int, bytes]] = []
+    removed_lines: list[tuple[int, bytes]] = []
     for number, row in enumerate(rows):
         if not row.reason:
             members = kept_by[number]
-            extra = {"cluster": names[members[0]], "cluster_size": len(members)}
+            extra: dict[str, Any] = {"cluster": names[members[0]], "cluster_size": len(members)}
         else:
             counts[row.reason] = counts.get(row.reason, 0) + 1
-            target = _final(rows, number) if row.survivor >= 0 else None
-            similarity = row.similarity
-            if target is not None and row.survivor != target:
-                similarity = rows[row.survivor].similarity
+            target, similarity = _final(rows, number) if row.survivor >= 0 else (None, None)
             extra = {
                 "duplicate_of": names[target] if target is not None else None,
                 "similarity": similarity,
                 "reason": row.reason,
             }
         lines = removed_lines if row.reason else kept_lines
-        lines.append((row.order, json.dumps({**row.fields, **extra}, ensure_ascii=False)))
+        lines.append((row.order, _json({**row.fields, **extra})))
     for path, found in ((out_path, kept_lines), (removed_path, removed_lines)):
         if path is not None:
-            with Path(path).open("w", encoding="utf-8", newline="\n") as out:
-                out.writelines(line + "\n" for _, line in sorted(found, key=lambda x: x[0]))
+            found.sort()
+            Path(path).write_bytes(b"".join(line for _, line in found))
     return dict(sorted(counts.items()))
+
+
+def _json(fields: dict[str, Any]) -> bytes:
+    text = json.dumps(fields, ensure_ascii=False)
+    try:
+        return text.encode("utf-8") + b"\n"
+    except UnicodeEncodeError:  # a lone surrogate: only the escaped form can hold it
+        return json.dumps(fields).encode("ascii") + b"\n"
