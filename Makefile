@@ -10,7 +10,7 @@ PYTHON ?=
 PYTEST_ARGS ?=
 
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -q
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq
 
 .PHONY: help sample test test-all check clean lock
 .DEFAULT_GOAL := help
@@ -30,6 +30,7 @@ $(BIN)/python:
 	echo "$$python -m venv $(VENV)"; "$$python" -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/base.stamp: requirements/base.txt pyproject.toml | $(BIN)/python
+	@echo "installing $$(grep -c == requirements/base.txt) packages into $(VENV), 0.9 GB on disk"
 	$(PIP) install --require-hashes --only-binary :all: -r requirements/base.txt
 	$(PIP) install --no-deps --no-index --no-build-isolation -e .
 	@touch $@
