@@ -114,9 +114,9 @@ def merge_steps(counts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
                         into[name][code] = into[name].get(code, 0) + n
         for step, seconds in count.get("cpu", {}).items():
             cpu[step] = cpu.get(step, 0.0) + float(seconds)
-    order = _step_order(counts)
+    order = [*_step_order(counts), *sorted(cpu.keys() - merged.keys())]
     return [
-        {"step": step, "sources": merged[step], "cpu": format(cpu.get(step, 0.0), ".3f")}
+        {"step": step, "sources": merged.get(step, {}), "cpu": format(cpu.get(step, 0.0), ".3f")}
         for step in order
     ]
 

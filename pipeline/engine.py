@@ -210,5 +210,8 @@ def run_aux(
     """Runs one task of an auxiliary phase and commits it."""
     folder = run.phase_folder(phase)
     with Attempt(folder, phase.name, phase.key, task, run.plan.partitions) as attempt:
+        started = time.process_time()
         method(EngineContext(run, phase, attempt, task))
+        spent = format(time.process_time() - started, ".3f")
+        attempt.commit.counts = {"cpu": {phase.step: spent}}
         return attempt.finish()

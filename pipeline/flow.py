@@ -78,7 +78,7 @@ class Chain:
             return live
         started = time.process_time()
         outcomes = step.made.apply([item for item, _ in mine])
-        self._spend(step.id, started)
+        self.spend(step.id, started)
         kept = self.settle(mine, outcomes, step)
         if len(mine) == len(live):
             return kept
@@ -96,7 +96,7 @@ class Chain:
         if len(docs) != len(live):
             raise StageError(f"step {step.id} met a raw page: extract before it")
         outcomes = barrier.decide(docs, verdicts)
-        self._spend(step.id, started)
+        self.spend(step.id, started)
         return self.settle(live, outcomes, step)
 
     def settle(self, mine: list[Live], outcomes: list[Outcome], step: Step) -> list[Live]:
@@ -137,6 +137,7 @@ class Chain:
             live = self.apply(live, step)
         return live
 
-    def _spend(self, step: str, started: float) -> None:
+    def spend(self, step: str, started: float) -> None:
+        """Books the CPU time of this process since `started` on a step."""
         spent = time.process_time() - started
         self.account.cpu[step] = self.account.cpu.get(step, 0.0) + spent

@@ -48,10 +48,12 @@ def build_ledger(run: RunFolder) -> dict[str, Any]:
     """
     plan = run.plan
     phases = sealed_docs_phases(run)
-    counts = [c["counts"] for p in phases for c in run.seal(p.name).commits]
+    closed = [p for p in plan.phases if run.phase_folder(p).seal().exists()]
+    counts = [c["counts"] for p in closed for c in run.seal(p.name).commits]
     merged = {entry["step"]: entry for entry in merge_steps(counts)}
+    products = {s["id"]: merged.pop(s["id"], None) for s in plan.recipe["products"]}
     order = ["read", "sample", *(s["id"] for s in plan.recipe["steps"])]
-    entries = [merged[s] for s in order if s in merged]
+    entries = [merged[s] for s in order if s in merged and merged[s]["sources"]]
     unknown = merged.keys() - set(order)
     if unknown:
         raise IntegrityError(
@@ -82,10 +84,14 @@ def build_ledger(run: RunFolder) -> dict[str, Any]:
             s: {"stages": rows, "distinct": _distinct(run, phases, s)}
             for s, rows in sorted(per_source.items())
         },
+        "products": [
+            {"product": step, "cpu_seconds": entry["cpu"]}
+            for step, entry in products.items()
+            if entry
+        ],
         "equations": [
             {"phase": p.name, **b}
-            for p in plan.phases
-            if run.phase_folder(p).seal().exists()
+            for p in closed
             for c in run.seal(p.name).commits
             for b in c["balances"]
         ],
@@ -134,7 +140,10 @@ def _distinct(run: RunFolder, phases: Sequence[Phase], source: str) -> dict[str,
             if source in c["distinct"]
         ]
         if sketches:
-            found[phase.name] = {"hosts": distinct.merged_estimate(sketches)}
+            whole = distinct.Distinct.from_json(sketches[0])
+            for sketch in sketches[1:]:
+                whole.merge(distinct.Distinct.from_json(sketch))
+            found[phase.name] = {"hosts": whole.estimate()}
     return found
 
 

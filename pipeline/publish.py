@@ -67,7 +67,7 @@ def shard_figures(folder: RunFolder) -> dict[str, dict[str, Any]]:
     """What the writing phase noted of each shard, by the shard's path without suffix."""
     figures: dict[str, dict[str, Any]] = {}
     for phase in folder.plan.phases:
-        if phase.step == "shards":
+        if phase.step == "shards" and phase.aux == "write":
             for note in folder.seal(phase.name).notes():
                 for shard in note.get("shards", ()):
                     figures[str(shard["name"])] = dict(shard)
@@ -110,7 +110,8 @@ def publish(folder: RunFolder, ledger: Mapping[str, Any]) -> Path:
         }  # fmt: skip
         stem = room.removesuffix(".bin")
         if room.endswith(".bin") and stem in figures:
-            row |= {k: v for k, v in figures[stem].items() if k not in ("name",)}
+            kept = ("domain", "tokens", "documents_ended", "pieces")
+            row |= {k: figures[stem][k] for k in kept if k in figures[stem]}
         rows.append(row)
     for entry in input_rows(folder):
         rows.append({
@@ -143,7 +144,7 @@ def _lock(
             "kept": kept_digest(folder),
             "shards": len(shards),
             "tokens": sum(int(r.get("tokens", 0)) for r in shards),
-            "documents": sum(int(r.get("documents", 0)) for r in shards),
+            "documents": sum(int(r.get("documents_ended", 0)) for r in shards),
             "bytes": sum(int(r["bytes"]) for r in shards),
         },
         "licences": [

@@ -94,7 +94,7 @@ def _products(lock: Lock, root: Path) -> list[str]:
     for row in rows:
         figures = domains.setdefault(str(row["path"]).split("/")[1], [0, 0, 0, 0])
         figures[0] += 1
-        figures[1] += int(row.get("documents", 0))
+        figures[1] += int(row.get("documents_ended", 0))
         figures[2] += int(row.get("tokens", 0))
         figures[3] += int(row["bytes"])
     if domains:

@@ -92,8 +92,8 @@ def _check_rows(lock: Lock, rows: list[dict[str, Any]], root: Path, verdict: Ver
         if row["role"] == "shard" and path.endswith(".bin"):
             sums["shards"] += 1
             sums["bytes"] += int(row["bytes"])
-            for name in ("tokens", "documents"):
-                sums[name] += int(row.get(name, 0))
+            sums["tokens"] += int(row.get("tokens", 0))
+            sums["documents"] += int(row.get("documents_ended", 0))
     for name, total in sums.items():
         if outputs[name] != total:
             verdict.faults.append(f"{lock.path}: {outputs[name]} {name}, the files sum to {total}")

@@ -119,7 +119,9 @@ class Worker:
                     docs.append(item)
                 hosts.add(docs)
                 if emit is not None and docs:
+                    started = time.process_time()
                     self._emit(emit, docs, attempt)
+                    chain.spend(emit.id, started)
                 kept.extend(docs)
             chain.account.check(f"{phase.name}, task {task}")
             _check_errors(chain, plan, f"{phase.name}, task {task}")
@@ -266,7 +268,9 @@ class _Hosts:
         found = {}
         for source in sorted(self.hosts):
             names = sorted({h for h in self.hosts[source] if h})
-            found[source] = {"hosts": distinct.sketch_strings(names)}
+            sketch = distinct.Distinct()
+            sketch.add(distinct.hash_texts(names))
+            found[source] = {"hosts": sketch.to_json()}
         return found
 
 
