@@ -67,7 +67,6 @@ class ShardWriter:
         """`files` has a path for each of `SUFFIXES`."""
         self._files = files
         self._dtype = dtype
-        self._stream = files[".bin"].open("wb")
         self._digest = hashlib.sha256()
         self._tables: list[pa.Table] = []
         self._ended = 0
@@ -80,7 +79,8 @@ class ShardWriter:
         if not len(tokens):
             return
         raw = narrow(tokens, self._dtype).tobytes()
-        self._stream.write(raw)
+        with self._files[".bin"].open("ab" if self._tables else "wb") as stream:
+            stream.write(raw)
         self._digest.update(raw)
         self._tables.append(pieces)
         self._ended += int(np.count_nonzero(ended(pieces)))
@@ -94,7 +94,6 @@ class ShardWriter:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        self._stream.close()
         pieces = pa.concat_tables(self._tables).combine_chunks()
         ends = pieces.column("end").to_numpy().astype("<u8")
         if len(ends) == 0 or int(ends[-1]) != self.tokens:

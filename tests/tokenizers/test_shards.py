@@ -1,0 +1,289 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from corpusmill.pipeline.context import MemoryContext
+from corpusmill.pipeline.errors import ConfigError, IntegrityError
+from corpusmill.pipeline.mix import Domain, MixParams
+from corpusmill.pipeline.order import order_key
+from corpusmill.pipeline.stage import Asset
+from corpusmill.tokenizers import audit
+from corpusmill.tokenizers.encode import load
+from corpusmill.tokenizers.formats import locate, read_pieces, read_shard
+from corpusmill.tokenizers.shards import Shards, ShardsParams
+
+Run = Any
+
+
+@pytest.fixture
+def run(tokenizer: MemoryContext, tmp_path: Path, helpers: Mapping[str, Any]) -> Run:
+    def make(docs: pa.Table, *, partitions: int = 1, pieces: int = 3, **params: Any) -> Any:
+        folder = tmp_path / f"{len(list(tmp_path.iterdir()))}"
+        folder.mkdir()
+        ctx = MemoryContext(folder, partitions=partitions, seed=11)
+        ctx.steps["tokenizer"] = tokenizer
+        helpers["fill"](ctx, docs, pieces=pieces)
+        stage = Shards(ShardsParams(**params))
+        stage.setup()
+        ctx.run_phases(stage)
+        return ctx
+
+    return make
+
+
+def manifest(ctx: MemoryContext) -> Any:
+    return json.loads(ctx.files()["shards/manifest.json"].read_bytes())
+
+
+def all_bytes(ctx: MemoryContext) -> dict[str, bytes]:
+    return {n: p.read_bytes() for n, p in ctx.files().items()}
+
+
+def stream(ctx: MemoryContext, domain: str) -> tuple[Any, list[dict[str, Any]]]:
+    """All tokens of a domain, and its pieces with positions in the whole."""
+    tokens: list[int] = []
+    rows = []
+    for name, path in ctx.files(f"shards/{domain}/").items():
+        if name.endswith(".bin"):
+            for row in read_pieces(path).to_pylist():
+                row["start"] += len(tokens)
+                row["end"] += len(tokens)
+                rows.append(row)
+            tokens += read_shard(path)[0].tolist()
+    return tokens, rows
+
+
+def test_bytes_do_not_depend_on_partitions_or_order(run: Run, helpers: Any) -> None:
+    docs = helpers["make_docs"](120)
+    mix = MixParams(
+        (
+            Domain("german", {"lang": "de"}, weight=0.6, max_epochs=3),
+            Domain("code", {"source": "code"}, weight=0.3),
+            Domain("rest", weight=0.1),
+        ),
+        tokens=4321,
+    )
+    first = run(docs, mix=mix, tokens_per_shard=512)
+    expected = all_bytes(first)
+    assert (
+        sum(n.endswith(".bin") for n in expected)
+        == 6 + 3 + 1 + len(first.files("shards/heldout/")) // 4
+    )  # 2593, 1296 and 432 tokens by 512
+    for partitions in (4, 16):
+        shuffled = docs.take(sorted(range(120), key=lambda i: order_key(partitions, "00", i)))
+        again = run(
+            shuffled, mix=mix, tokens_per_shard=512, partitions=partitions, pieces=partitions // 2
+        )
+        assert all_bytes(again) == expected
+    figures = {d["domain"]: d["taken"] for d in manifest(first)["domains"]}
+    assert figures.pop("heldout") > 0
+    assert figures == {"german": 2593, "code": 1296, "rest": 432}
+
+
+def test_everything_once_holds_every_document_byte_for_byte(
+    run: Run, helpers: Any, tokenizer: MemoryContext
+) -> None:
+    docs = helpers["make_docs"](50)
+    ctx = run(docs, partitions=4, tokens_per_shard=700)
+    encoder = load(tokenizer.files())
+    texts = dict(zip(docs["id"].to_pylist(), docs["text"].to_pylist(), strict=True))
+    found = {}
+    for domain in ("web", "code", "heldout"):
+        tokens, rows = stream(ctx, domain)
+        by_id: dict[str, list[int]] = {}
+        for row in rows:
+            by_id.setdefault(row["id"], []).extend(tokens[row["start"] : row["end"]])
+        for id_, ids in by_id.items():
+            assert ids[-1] == encoder.eos_id
+            assert encoder.eos_id not in ids[:-1]
+            found[id_] = encoder.decode(ids[:-1])
+        keys = [order_key(11, i, 0, "place") for i in by_id]
+        assert keys == sorted(keys)
+    assert found == texts
+    whole = manifest(ctx)
+    assert whole["documents"] == {
+        "in": 50, "kept": 50, "heldout_left_out": 0, "unmatched": 0, "invalid_texts": 0,
+    }  # fmt: skip
+    assert whole["stream"]["dtype"] == "uint16"
+    heldout = {i for i, s in zip(texts, docs["split"].to_pylist(), strict=True) if s == "heldout"}
+    assert {r["id"] for r in stream(ctx, "heldout")[1]} == heldout
+
+
+def test_exact_budget_cuts_one_document_and_still_ends_it(run: Run, helpers: Any) -> None:
+    ctx = run(helpers["make_docs"](60), mix=MixParams(tokens=777), heldout=False, partitions=2)
+    total = 0
+    for domain in ("code", "web"):
+        tokens, rows = stream(ctx, domain)
+        total += len(tokens)
+        assert tokens.count(0) == len(rows)
+        assert sum(r["cut"] for r in rows) <= 1
+        assert tokens[-1] == 0
+    assert total == 777
+    whole = manifest(ctx)
+    assert whole["tokens"] == 777
+    assert whole["documents"]["heldout_left_out"] == 6
+    assert not ctx.files("shards/heldout/")
+    assert any(r["cut"] for d in ("code", "web") for r in stream(ctx, d)[1])
+
+
+def test_epochs_repeat_documents_in_other_places(run: Run, helpers: Any) -> None:
+    docs = helpers["make_docs"](9, words=5)
+    mix = MixParams((Domain("all", tokens=400, max_epochs=50),))
+    ctx = run(docs, mix=mix, partitions=4)
+    share = manifest(ctx)["domains"][0]
+    _, rows = stream(ctx, "all")
+    copies: dict[str, list[int]] = {}
+    for row in rows:
+        copies.setdefault(row["id"], []).append(row["copy"])
+    low, high = share["full_copies"], share["full_copies"] + 1
+    assert low >= 1
+    assert {len(c) for c in copies.values()} == {low, high}
+    assert all(sorted(c) == list(range(len(c))) for c in copies.values())
+    assert len(rows) == share["copies"]
+
+
+def test_document_longer_than_a_shard(run: Run, helpers: Any, tokenizer: MemoryContext) -> None:
+    docs = helpers["make_docs"](5, words=2)
+    texts = docs["text"].to_pylist()
+    texts[1] = helpers["make_text"](99, 900)
+    docs = docs.set_column(2, "text", [texts])
+    ctx = run(docs, tokens_per_shard=100, partitions=8)
+    tokens, rows = stream(ctx, "web")
+    mine = [r for r in rows if r["id"] == docs["id"][1].as_py()]
+    assert len(mine) > 10
+    assert [r["doc_offset"] for r in mine] == np.cumsum(
+        [0, *(r["end"] - r["start"] for r in mine[:-1])]
+    ).tolist()
+    ids = [t for r in mine for t in tokens[r["start"] : r["end"]]]
+    assert load(tokenizer.files()).decode(ids[:-1]) == texts[1]
+    files = ctx.files("shards/web/")
+    sizes = [len(read_shard(p)[0]) for n, p in files.items() if n.endswith(".bin")]
+    assert set(sizes[:-1]) == {100}
+    third = files["shards/web/web-00003.docs.parquet"]
+    row = locate(third, 42)
+    assert row["id"] == mine[0]["id"]
+    assert row["doc_position"] == 300 + 42 - mine[0]["start"]
+    assert row["url"] == "https://example.org/1"
+
+
+def test_injected_end_of_text_is_no_border(run: Run, helpers: Any) -> None:
+    docs = helpers["make_docs"](4)
+    docs = docs.set_column(2, "text", [["a<|endoftext|>b", "<|endoftext|>", "", "c"]])
+    ctx = run(docs, partitions=2)
+    tokens = [t for d in ("web", "code") for t in stream(ctx, d)[0]]
+    assert tokens.count(0) == 4
+
+
+def test_unmatched_documents_are_counted(run: Run, helpers: Any) -> None:
+    ctx = run(helpers["make_docs"](40), mix=MixParams((Domain("de", {"lang": "de"}),)))
+    whole = manifest(ctx)
+    assert whole["documents"]["unmatched"] == 40 - 4 - 10
+    assert whole["documents"]["kept"] == 14
+    assert "mix: 26 documents match no domain and are left out" in whole["warnings"]
+
+
+def test_no_documents(run: Run, helpers: Any) -> None:
+    ctx = run(helpers["make_docs"](0), partitions=4, mix=MixParams((Domain("a"),)))
+    assert list(ctx.files()) == ["shards/manifest.json"]
+    assert manifest(ctx)["tokens"] == 0
+    assert manifest(ctx)["domains"][0]["documents"] == 0
+
+
+def test_unknown_column_is_an_error(run: Run, helpers: Any) -> None:
+    mix = MixParams((Domain("a", {"langauge": "de"}),))
+    with pytest.raises(ConfigError, match="'langauge', which no document has"):
+        run(helpers["make_docs"](3), mix=mix)
+
+
+def test_missing_optional_columns(run: Run, helpers: Any) -> None:
+    docs = helpers["make_docs"](6).select(["id", "source", "text"])
+    ctx = run(docs, mix=MixParams((Domain("x", {"licence": "*"}), Domain("y"))))
+    taken = {d["domain"]: d["documents"] for d in manifest(ctx)["domains"]}
+    assert taken == {"x": 0, "y": 6}
+
+
+def test_sentencepiece_shards(run: Run, helpers: Any, spm: MemoryContext, tmp_path: Path) -> None:
+    ctx = MemoryContext(tmp_path / "s", partitions=2, seed=1)
+    ctx.steps["tokenizer"] = spm
+    helpers["fill"](ctx, helpers["make_docs"](20))
+    ctx.run_phases(Shards(ShardsParams()))
+    assert manifest(ctx)["tokenizer"]["family"] == "spm"
+    assert next(e for e in ctx.equations if "tokens taken" in e[0])[1] > 0
+
+
+@pytest.mark.parametrize("damage", ["token", "eos", "short"])
+def test_check_sees_damage(run: Run, helpers: Any, tokenizer: MemoryContext, damage: str) -> None:
+    ctx = run(helpers["make_docs"](10))
+    name = "shards/web/web-00000"
+    said = next(r for n in ctx.notes("write") for r in n["shards"] if r["name"] == name)
+    path = ctx.files()[name + ".bin"]
+    tokens = np.fromfile(path, dtype="<u2")
+    if damage == "short":
+        tokens = tokens[:-1]
+    else:
+        tokens[3] = 0 if damage == "eos" else tokens[3] + 1
+    path.write_bytes(tokens.tobytes())
+    paths = {s: ctx.files()[name + s] for s in (".bin", ".idx", ".ends", ".docs.parquet")}
+    encoder = load(tokenizer.files())
+    with pytest.raises(IntegrityError, match=r"bin: sha256"):
+        audit.check_shard(name, paths, said, encoder)
+    if damage != "token":  # also where the digest was taken of the damaged bytes
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        fooled = {**said, "sha256": {**said["sha256"], ".bin": digest}}
+        with pytest.raises(IntegrityError, match=r"ends of text|tokens of uint16"):
+            audit.check_shard(name, paths, fooled, encoder)
+
+
+def test_decoded_shards_are_searched(
+    run: Run, helpers: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With a searcher of our own in place of the real one: whole documents reach it, also
+    those that lie in several shards."""
+
+    @dataclass
+    class Hit:
+        benchmark: str
+        item: str
+
+    seen: list[str] = []
+
+    class Index:
+        @classmethod
+        def build(cls, benchmarks: Any) -> Index:
+            assert benchmarks == "loaded"
+            return cls()
+
+        def find(self, texts: list[str]) -> list[list[Hit]]:
+            seen.extend(texts)
+            return [[Hit("gsm8k", "7"), Hit("gsm8k", "3")] if "mill" in t else [] for t in texts]
+
+    for module, content in (
+        ("benchmarks", {"load": lambda folder: "loaded"}), ("ngram", {"ContaminationIndex": Index})
+    ):  # fmt: skip
+        full = f"corpusmill.stages.decontaminate.{module}"
+        fake = types.ModuleType(full)
+        fake.__dict__.update(content)
+        monkeypatch.setitem(sys.modules, full, fake)
+    docs = helpers["make_docs"](30)
+    ctx = run(docs, partitions=4, tokens_per_shard=64, benchmarks=Asset(str(tmp_path)))
+    assert sorted(seen) == sorted(docs["text"].to_pylist())
+    hits = manifest(ctx)["contamination"]
+    count = sum("mill" in t for t in docs["text"].to_pylist())
+    assert hits == {"gsm8k": {"documents": count, "items": ["3", "7"]}}
+    assert count > 3
+
+
+def test_params() -> None:
+    with pytest.raises(ConfigError, match="tokens_per_shard"):
+        ShardsParams(tokens_per_shard=2**31)
