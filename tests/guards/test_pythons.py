@@ -98,3 +98,9 @@ def test_make_passes_the_line_on(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "error: PYTHON=/bin/false is not Python 3.11, 3.12 or 3.13" in done.stderr
     assert not (tmp_path / "venv").exists()
+
+
+@pytest.mark.parametrize("script", [".ci/pythons", ".ci/run"])
+def test_script_can_be_run(script: str) -> None:
+    assert os.access(ROOT / script, os.X_OK)
+    assert subprocess.run(["/bin/bash", "-n", ROOT / script]).returncode == 0
