@@ -1,0 +1,85 @@
+"""Keeps documents in chosen languages, on the signals of `measure.language`.
+
+An empty `keep` keeps every language that was determined. ``und`` is kept only where it is listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import ClassVar
+
+from corpusmill.pipeline.document import Document, Drop, Outcome
+from corpusmill.pipeline.errors import ConfigError
+from corpusmill.pipeline.stage import Kind, Stage
+from corpusmill.stages.measure.language_codes import LANGUAGES, UNDETERMINED
+
+from .rules import as_number, missing
+
+_OTHER_NAMES = {
+    "cmn": "zh", "eng": "en", "english": "en", "fil": "tl", "in": "id", "iw": "he", "jp": "ja",
+    "jw": "jv", "kr": "ko", "no": "nb", "nor": "nb", "zh-CN": "zh", "zh-Hans": "zh",
+    "zh-TW": "zh-Hant", "zh-HK": "zh-Hant", "zht": "zh-Hant",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Params:
+    """Parameters of `filters.language`."""
+
+    keep: tuple[str, ...] = ()
+    """Codes as in the signal `lang`; ``zh`` does not include ``zh-Hant``."""
+    min_score: float = 0.0
+    """Smallest `lang_score` kept; above 0.5 the judges must agree or only CLD2 know the
+    language."""
+
+    def __post_init__(self) -> None:
+        for code in self.keep:
+            if code not in LANGUAGES:
+                close = get_close_matches(code, LANGUAGES, n=1, cutoff=0.5)
+                likely = _OTHER_NAMES.get(code) or (close[0] if close else None)
+                raise ConfigError(
+                    f"filters.language: keep has {code!r}, which no document is ever given",
+                    hint=f"did you mean {likely!r}?"
+                    if likely
+                    else f"one of {', '.join(LANGUAGES)}",
+                )
+        if not 0 <= self.min_score <= 1:
+            raise ConfigError(
+                f"filters.language: min_score is {self.min_score}", hint="give 0 to 1"
+            )
+
+
+class LanguageFilter(Stage):
+    """`filters.language`: see the module docstring."""
+
+    name: ClassVar[str] = "filters.language"
+    version: ClassVar[int] = 1
+    kind: ClassVar[Kind] = "decide"
+    Params: ClassVar[type] = Params
+
+    reads: tuple[str, ...] = ("lang", "lang_score")
+    reasons: tuple[str, ...] = ("language", "language_score")
+
+    def apply(self, batch: Sequence[Document]) -> list[Outcome]:
+        """Drops by language (value: the code), then by score (value: the score)."""
+        return [self._outcome(document) for document in batch]
+
+    def _outcome(self, document: Document) -> Outcome:
+        p: Params = self.params
+        code = document.signals.get("lang")
+        score = document.signals.get("lang_score")
+        if code is None or score is None:
+            raise missing(self.name, "lang" if code is None else "lang_score", document)
+        wanted = code in p.keep if p.keep else code != UNDETERMINED
+        if not wanted:
+            return Drop("language", code)
+        if as_number(score, "lang_score", self.name) < p.min_score:
+            return Drop("language_score", score)
+        return document
+
+
+STAGE = LanguageFilter
+
+__all__ = ["STAGE", "LanguageFilter", "Params"]

@@ -1,0 +1,50 @@
+"""The languages that `measure.language` can name, and how the judges' own codes map to ours."""
+
+from __future__ import annotations
+
+UNDETERMINED = "und"
+
+_CLD2 = (
+    "aa ab af ak am ar as ay az ba be bg bi bn bo br bs ca ceb chr co crs cs cy da de dv dz el en "
+    "eo es et eu fa fi fj fo fr fy ga gd gl gn gu gv ha haw hi hmn hr ht hu hy ia id ie ig ik is "
+    "it iu ja ka kha kk kl km kn ko ks ku ky la lb lg lif ln lo lt lv mfe mg mi mk ml mn mr ms mt "
+    "my na ne nl nn nr nso ny oc om or pa pl ps pt qu rm rn ro ru rw sa sco sd sg si sk sl sm sn "
+    "so sq sr ss st su sv sw syr ta te tg th ti tk tl tlh tn to tr ts tt ug uk ur uz ve vi vo war "
+    "wo xh yi yo za zh zh-Hant zu"
+)
+_LANGID = (
+    "ace af am an ar as az ba bcl be bg bn br bs ca crh cs cy da de dz el en eo es et eu ext fa fi "
+    "fo fr fuv fy ga gcf gcr gd gl gom grc gu guw ha hbo he hi hr ht hu hy id ig is it ja jv ka "
+    "kab kk km kn ko ku ky la lb lg lij ln lo lt ltg lv mg mk ml mn mr ms mt my ne nl nn nso oc om "
+    "or pa pcm pl ps pt qu ro ru rw sa sdh se si sk sl sn so sq sr st sv sw ta te tg th tk tl tr "
+    "tt ug uk ur uz uzs vec vi vo wa xh yo zh zu"
+)
+
+CLD2_CODES: dict[str, str] = {
+    **{code: code for code in _CLD2.split()},
+    "bh": "bih",
+    "iw": "he",
+    "jw": "jv",
+    "no": "nb",
+    "xx-Bugi": "bug",
+    "xx-Goth": "got",
+}
+"""CLD2's codes; others ("un", its pig Latin) are undetermined."""
+
+LANGID_CODES: dict[str, str] = {
+    **{code: code for code in _LANGID.split()},
+    "ary": "ar",
+    "arz": "ar",
+    "gug": "gn",
+    "kik": "ki",
+    "no": "nb",
+    "wuu": "zh",
+    "yue": "zh",
+}
+"""py3langid's labels; "zxx" (no language) is undetermined. Kinds of Arabic and of Chinese that
+CLD2 does not tell apart are one code."""
+
+LANGUAGES: tuple[str, ...] = tuple(
+    sorted({*CLD2_CODES.values(), *LANGID_CODES.values(), UNDETERMINED})
+)
+"""Every value that the signal `lang` can have."""
