@@ -14,8 +14,8 @@ import re
 _PARTS = re.compile(r"(?:([^:/?#]+):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#.*)?", re.DOTALL)
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _AS_IS = _UNRESERVED | frozenset(b"!$&'()*+,;=:@/?[]|^`{}\\\"<>")
-_ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
-_PORT = re.compile(r":[0-9]*\Z")
+_ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})?")
+_HOST = re.compile(r"(?:[^@]*@)*(\[[0-9a-f:.]+\]|[^:\[\]@]*[^:\[\]@.])\.*(?::([0-9]*))?")
 _SESSION_PATH = re.compile(r";jsessionid=[^/?;]*", re.IGNORECASE | re.ASCII)
 _ENDS = "".join(map(chr, range(0x21)))  # what the URL Standard of WHATWG strips
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
@@ -32,26 +32,24 @@ def canonical_url(url: str) -> str:
     """The shared spelling of `url`; pure, ASCII for any input with a host.
 
     White space at the ends and tabs and line ends inside are removed, as browsers do. A text
-    without scheme or without host comes back with only that done.
+    without scheme, or without a host that is one, comes back with only that done.
     """
     text = re.sub(r"[\t\r\n]", "", url).strip(_ENDS)
     match = _PARTS.fullmatch(text)
-    if match is None or match[1] is None or not match[2]:
+    host = _HOST.fullmatch(_lower(match[2] or "")) if match is not None else None
+    if match is None or match[1] is None or host is None:
         return text
     scheme = _lower(match[1])
-    host = _lower(match[2].rpartition("@")[2])
-    port = _PORT.search(host)
-    if port is not None:
-        host = host[: port.start()]
-        number = port[0][1:].lstrip("0")
-        if number and number != _DEFAULT_PORTS.get(scheme):
-            host += ":" + number
-    name, colon, number = host.partition(":") if not host.startswith("[") else (host, "", "")
-    host = _escape(name.rstrip(".")) + colon + number
-    path = _without_dots(_escape(_SESSION_PATH.sub("", match[3]))) or "/"
-    pairs = [_escape(pair) for pair in (match[4] or "").split("&") if _matters(pair)]
-    query = "?" + "&".join(pairs) if pairs else ""
-    return f"{'https' if scheme == 'http' else scheme}://{host}{path}{query}"
+    port = (host[2] or "").lstrip("0")
+    if port == _DEFAULT_PORTS.get(scheme, ""):
+        port = ""
+    name = host[1] if host[1].startswith("[") else _escape(host[1])
+    path = _without_dots(_SESSION_PATH.sub("", _escape(match[3]))) or "/"
+    pairs = [pair for pair in _escape(match[4] or "").split("&") if _matters(pair)]
+    return (
+        f"{'https' if scheme == 'http' else scheme}://{name}{':' if port else ''}{port}"
+        f"{path}{'?' if pairs else ''}{'&'.join(pairs)}"
+    )
 
 
 def _lower(text: str) -> str:
@@ -68,6 +66,8 @@ def _escape(text: str) -> str:
     """Percent-encoding in one spelling: only where needed, with upper-case digits."""
 
     def one(match: re.Match[bytes]) -> bytes:
+        if match[1] is None:
+            return b"%25"
         value = int(match[1], 16)
         return bytes([value]) if value in _UNRESERVED else b"%" + match[1].upper()
 

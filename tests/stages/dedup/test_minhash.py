@@ -1,0 +1,247 @@
+"""MinHash: recall where theory puts it, estimates against exact Jaccard, one answer always."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from corpusmill.pipeline.document import Document, Drop
+from corpusmill.pipeline.errors import ConfigError, StageError
+from corpusmill.stages.dedup.minhash import STAGE, MinhashParams, permutations
+
+BANDS, ROWS, NGRAM = 14, 8, 5
+WIDTH = BANDS * ROWS
+
+
+def words(r: random.Random, count: int) -> list[str]:
+    return [f"{r.choice('abcdé')}{r.randrange(10**9)}" for _ in range(count)]
+
+
+def planted(r: random.Random, jaccard: float, count: int = 400) -> tuple[list[str], list[str]]:
+    """Two texts of `count` words whose 5-gram sets have this Jaccard similarity (to 1/700)."""
+    shingles = count - NGRAM + 1
+    shared = round(2 * shingles * jaccard / (1 + jaccard))
+    head = shared + NGRAM - 1 if shared else 0
+    one = words(r, count)
+    return one, one[:head] + words(r, count - head)
+
+
+def exact_jaccard(one: list[str], other: list[str]) -> float:
+    a, b = (
+        {tuple(text[n : n + NGRAM]) for n in range(len(text) - NGRAM + 1)} for text in (one, other)
+    )
+    return len(a & b) / len(a | b)
+
+
+def theory(jaccard: float, least: float) -> float:
+    """Chance that a pair meets in a band and shares at least `least` of the minima, by drawing
+    112 independent agreements."""
+    agree = np.random.default_rng(5).random((40_000, BANDS, ROWS)) < jaccard
+    return float(
+        np.mean(np.any(np.all(agree, axis=2), axis=1) & (agree.mean(axis=(1, 2)) >= least))
+    )
+
+
+@pytest.mark.parametrize("least", [0.0, 0.7])
+@pytest.mark.parametrize("jaccard", [0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9])
+def test_recall_is_what_theory_says(make: Any, run: Any, jaccard: float, least: float) -> None:
+    r = random.Random(int(jaccard * 100))
+    pairs = [planted(r, jaccard) for _ in range(150)]
+    assert abs(exact_jaccard(*pairs[0]) - jaccard) < 0.003
+    docs = [make(n, " ".join(text)) for n, text in enumerate(t for pair in pairs for t in pair)]
+    stage = STAGE(MinhashParams(min_jaccard=least, floor=least))
+    verdicts, outcomes, _ = run(stage, docs)
+    removed = [o for o in outcomes if isinstance(o, Drop)]
+    for one, other in zip(docs[::2], docs[1::2], strict=True):  # no pair met another's member
+        assert verdicts.get(one.id, {}).get("cluster") == verdicts.get(other.id, {}).get("cluster")
+        if one.id in verdicts:
+            assert verdicts[one.id]["survivor"] == min(one.id, other.id)
+    chance = theory(jaccard, least)
+    spread = (chance * (1 - chance) * len(pairs)) ** 0.5
+    assert abs(len(removed) - chance * len(pairs)) <= 3.5 * spread + 1
+
+
+def test_estimates_against_exact_jaccard_and_datasketch() -> None:
+    from datasketch import MinHash
+
+    r = random.Random(9)
+    levels = [0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.97]
+    pairs = [planted(r, level, 200) for level in levels for _ in range(25)]
+    truth = np.array([exact_jaccard(*pair) for pair in pairs])
+    stage = STAGE(MinhashParams())
+    stage.setup()
+    _, _, bits = stage.sketches([" ".join(text) for pair in pairs for text in pair])
+    ours = (bits[::2] == bits[1::2]).mean(axis=1)
+    theirs = []
+    for pair in pairs:
+        made = []
+        for text in pair:
+            sketch = MinHash(num_perm=WIDTH, seed=7)
+            grams = [" ".join(text[n : n + 5]).encode() for n in range(len(text) - 4)]
+            sketch.update_batch(grams)
+            made.append(sketch)
+        theirs.append(made[0].jaccard(made[1]))
+    ideal = np.sqrt(np.mean(truth * (1 - truth)) / WIDTH)
+    error = np.sqrt(np.mean((ours - truth) ** 2))
+    assert error < 1.2 * ideal
+    assert error < 1.3 * np.sqrt(np.mean((np.array(theirs) - truth) ** 2))
+    assert abs(np.mean(ours - truth)) < 3.5 * ideal / len(pairs) ** 0.5
+
+
+def test_spellings_of_one_text(make: Any, run: Any) -> None:
+    text = "Élève naïve: «Straße» ÅNGSTRÖM, 12 Ὀδυσσεύς und so weiter … " * 3
+    import unicodedata
+
+    forms = [text, text.upper(), unicodedata.normalize("NFD", text),
+             unicodedata.normalize("NFD", text.upper()), text.replace(" ", "\r\n\u00a0"),
+             "".join(c for c in text if c not in "«»:,…")]  # fmt: skip
+    docs = [make(n, form) for n, form in enumerate(forms)]
+    other = make(99, text.replace("12", "13"))
+    verdicts, _, _ = run(STAGE(MinhashParams(min_jaccard=1.0, floor=1.0)), [*docs, other])
+    assert {row["cluster"] for row in verdicts.values()} == {min(d.id for d in docs)}
+    assert len(verdicts) == len(forms)
+    assert {row["similarity"] for row in verdicts.values()} == {1.0}
+
+
+def test_numbers_are_kept_apart(make: Any, run: Any) -> None:
+    r = random.Random(2)
+    docs = [
+        make(n, " ".join(f"team {r.randrange(10**6)} beat {r.randrange(10**6)}" for _ in range(50)))
+        for n in range(20)
+    ]
+    verdicts, _, _ = run(STAGE(MinhashParams()), docs)
+    assert verdicts == {}
+
+
+def test_ten_thousand_copies_of_one_page(make: Any, run: Any) -> None:
+    text = " ".join(words(random.Random(4), 50))
+    docs = [make(n, text) for n in range(10_000)]
+    _, outcomes, ctx = run(STAGE(MinhashParams()), docs, partitions=4)
+    best = min(doc.id for doc in docs)
+    assert outcomes.count(Drop("near_duplicate", best)) == 9_999
+    kept = [o for o in outcomes if isinstance(o, Document)]
+    assert [d.signals for d in kept] == [{"cluster": best, "cluster_size": 10_000, "family": best}]
+    assert ctx.equations == [
+        ("documents of families = survivors + removed", 10_000, {"survivors": 1, "removed": 9_999})
+    ]
+    assert ctx.notes("cluster")[0]["candidate_pairs"] == 9_999 + 9_998  # a star and a chain
+
+
+def test_short_repeated_and_empty_texts(make: Any, run: Any) -> None:
+    texts = ["", "…", "one two three", "One, two: three!", "one two", "word " * 1000,
+             "word " * 5, "word " * 4, "東京", "東 京",
+             "東京都に住む", "東京都に住む。"]  # fmt: skip
+    docs = [make(n, text) for n, text in enumerate(texts)]
+    verdicts, outcomes, _ = run(STAGE(MinhashParams()), docs)
+    together = [(2, 3), (5, 6), (10, 11)]  # "word word word word word" is the only 5-gram of both
+    for pair in together:
+        ids = [docs[n].id for n in pair]
+        assert {verdicts[i]["survivor"] for i in ids} == {min(ids)}
+    assert set(verdicts) == {docs[n].id for pair in together for n in pair}
+    assert docs[0].signals == {"cluster": docs[0].id, "cluster_size": 1, "family": docs[0].id}
+    assert sum(isinstance(o, Drop) for o in outcomes) == 3
+    assert run(STAGE(MinhashParams()), [])[1] == []
+
+
+def corpus(make: Any) -> list[Document]:
+    """Chains of texts that drift away from each other, templates, copies and single pages."""
+    r = random.Random(11)
+    texts = []
+    for _ in range(12):
+        text = words(r, 120)
+        for _ in range(12):
+            texts.append(" ".join(text))
+            at = r.randrange(100)
+            text = text[:at] + words(r, r.choice([1, 3, 10])) + text[at + 10 :]
+    frame = words(r, 80)
+    texts += [" ".join(frame + words(r, 12)) for _ in range(60)]
+    texts += [texts[0]] * 5 + [" ".join(words(r, 40)) for _ in range(60)]
+    return [make(n, text) for n, text in enumerate(texts)]
+
+
+@pytest.mark.parametrize("keep", ["smallest_id", "longest"])
+def test_the_same_for_any_order_partitions_and_batches(make: Any, run: Any, keep: Any) -> None:
+    docs = corpus(make)
+    want, _, _ = run(STAGE(MinhashParams(keep=keep)), docs)
+    assert 50 < len(want) < len(docs)
+    for partitions, batch, shuffle in ((4, 17, 1), (16, 1000, 2), (1, 1, 3)):
+        again, _, _ = run(
+            STAGE(MinhashParams(keep=keep)), docs,
+            partitions=partitions, batch=batch, shuffle=shuffle,
+        )  # fmt: skip
+        assert again == want
+
+
+@pytest.mark.parametrize("keep", ["smallest_id", "longest"])
+def test_clusters_are_stars_around_the_best_member(make: Any, run: Any, keep: Any) -> None:
+    docs = corpus(make)
+    by_id = {doc.id: doc for doc in docs}
+    stage = STAGE(MinhashParams(keep=keep))
+    verdicts, _, _ = run(stage, docs)
+    _, _, bits = stage.sketches([doc.text for doc in docs])
+    row = {doc.id: n for n, doc in enumerate(docs)}
+
+    def better(i: str) -> tuple[int, str]:
+        return (-len(by_id[i].text) if keep == "longest" else 0, i)
+
+    def shared(i: str, j: str) -> int:
+        return int((bits[row[i]] == bits[row[j]]).sum())
+
+    sizes: dict[str, int] = {}
+    for i, v in verdicts.items():
+        sizes[v["survivor"]] = sizes.get(v["survivor"], 0) + 1
+        assert verdicts[v["survivor"]]["survivor"] == v["survivor"]
+        assert v["similarity"] == round(shared(i, v["survivor"]) / WIDTH, 6)
+        assert v["similarity"] >= 0.7
+        assert better(v["survivor"]) <= better(i)
+        assert verdicts[v["survivor"]]["family"] == v["family"]
+    for i, v in verdicts.items():
+        assert v["cluster_size"] == sizes[v["survivor"]]
+        members = [j for j, w in verdicts.items() if w["survivor"] == v["survivor"]]
+        assert v["cluster"] == min(members)
+        assert v["family"] == min(j for j, w in verdicts.items() if w["family"] == v["family"])
+        if v["survivor"] == i:  # a survivor was too far from every better one of its family
+            for j, w in verdicts.items():
+                if w["family"] == v["family"] and w["survivor"] == j and better(j) < better(i):
+                    assert shared(i, j) < 0.7 * WIDTH
+    families = {v["family"] for v in verdicts.values()}
+    assert len(sizes) > len(families)  # chains were cut
+
+
+def test_the_guard(make: Any, run: Any) -> None:
+    docs = [make(n, "the same five words here " + "x " * 9) for n in range(10)]
+    docs.append(make(10, ""))
+    assert len(run(STAGE(MinhashParams(max_removed_share=0.9)), docs)[0]) == 10
+    with pytest.raises(StageError, match=r"9 of 10 documents .* max_removed_share = 0\.8"):
+        run(STAGE(MinhashParams(max_removed_share=0.8)), docs)
+
+
+def test_params() -> None:
+    for wrong in ({"bands": 0}, {"ngram": 1001}, {"min_jaccard": 1.5}, {"floor": -0.1}):
+        with pytest.raises(ConfigError, match=f"{next(iter(wrong))} is"):
+            MinhashParams(**wrong)
+
+
+def test_permutations_are_drawn_from_the_seed() -> None:
+    factors, terms = permutations(200, 1)
+    assert (factors % np.uint64(2) == 1).all()
+    assert len(np.unique(factors)) == len(np.unique(terms)) == 200
+    assert not np.intersect1d(factors, permutations(200, 2)[0]).size
+    assert (permutations(10, 1)[0] == factors[:10]).all()
+
+
+def test_sketches_do_not_change_without_the_version() -> None:
+    import hashlib
+
+    stage = STAGE(MinhashParams())
+    stage.setup()
+    texts = ["The quick brown fox jumps over the lazy dog", "Ünïcödé ガガ 東京都に住む", "x", ""]
+    has, keys, bits = stage.sketches(texts)
+    digest = hashlib.sha256(has.tobytes() + keys.tobytes() + bits.tobytes()).hexdigest()
+    assert (STAGE.version, digest) == (
+        1,
+        "b132ae1d928d9a66184fc4c70b92ebef99a01a124d6fb12a75d86b2de955d586",
+    )
