@@ -27,7 +27,7 @@ _PIECE = 1 << 20
 
 
 @dataclass(frozen=True)
-class Params:
+class JsonlParams:
     """`text_fields`: names of the text field, the first present one counts. `fields` maps a name
     of ``META_COLUMNS`` to the field's name in the file, over the built-in names
     (`corpusmill.stages.sources.rows.FIELDS`). `max_line_bytes`: longer lines are dropped."""
@@ -56,14 +56,14 @@ class Jsonl(Source):
     version = 1
     pins = ("zstandard",)
     gives = "document"
-    Params = Params
+    Params = JsonlParams
     reasons = ("blank_line", "empty", "too_large")
     errors = (
         "bad_json", "bad_utf8", "corrupt_file", "lone_surrogate", "no_text_field", "not_an_object",
         "text_not_a_string", "truncated",
     )  # fmt: skip
 
-    params: Params
+    params: JsonlParams
 
     def read(self, file: InputFile) -> Iterator[Record]:
         for start, line, problem in _lines(file, self.params.max_line_bytes):
@@ -95,7 +95,7 @@ class Jsonl(Source):
             return Failure("not_an_object", f"a {type(row).__name__}")
         found = find_field(row, self.params.text_fields)
         if found is None:
-            return Failure("no_text_field", "fields: " + ", ".join(sorted(row))[:160])
+            return Failure("no_text_field", "fields: " + ascii(sorted(row))[:160])
         if not isinstance(found, str):
             return Failure("text_not_a_string", f"a {type(found).__name__}")
         if has_surrogate(found):
@@ -113,11 +113,7 @@ def _lines(file: InputFile, cap: int) -> Iterator[tuple[int, bytes, Outcome | No
     start = 0
     parts: list[bytes] = []
     have = 0
-    try:
-        stream = open(file.path, "rb")
-    except OSError as err:
-        raise InputError(f"{file.path}: {err.strerror or err}") from err
-    with stream:
+    with _open(file.path) as stream:
         for piece, fault in _pieces(stream):
             if fault is not None:
                 # What lies in front of the fault on the same line is part of what is lost.
@@ -142,6 +138,13 @@ def _lines(file: InputFile, cap: int) -> Iterator[tuple[int, bytes, Outcome | No
         yield start, b"", Drop("too_large", have)
     elif have:
         yield start, b"".join(parts), None
+
+
+def _open(path: str) -> IO[bytes]:
+    try:
+        return open(path, "rb")
+    except OSError as err:
+        raise InputError(f"{path}: {err.strerror or err}") from err
 
 
 def _pieces(stream: IO[bytes]) -> Iterator[tuple[bytes, Failure | None]]:

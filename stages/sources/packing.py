@@ -39,7 +39,8 @@ _PEEK = 8192  # a first line (ARC) or magic (WARC) fits
 
 _LINE = (
     rb"(?:WARC/\d\.\d+[ \t\r]*\n"
-    rb"|[A-Za-z][A-Za-z0-9+.\-]*:[^\r\n]{0,4096}? [0-9a-fA-F.:\-]+ \d{8,18} [^\r\n]{1,256} \S+\r?\n)"
+    rb"|[A-Za-z][A-Za-z0-9+.\-]*:[^\r\n]{0,4096}? [0-9a-fA-F.:\-]+ \d{8,18} "
+    rb"[^\r\n]{1,256} \S+\r?\n)"
 )
 RECORD_START = re.compile(_LINE)
 """What a record starts with: the WARC version line, or an ARC 1.0 or 2.0 header line."""

@@ -20,7 +20,7 @@ _ROWS = 1024
 
 
 @dataclass(frozen=True)
-class Params:
+class ParquetParams:
     """`text_column`: its name. `fields` maps a name of ``META_COLUMNS`` to a column's name, over
     the built-in names."""
 
@@ -43,11 +43,11 @@ class Parquet(Source):
     name = "sources.parquet"
     version = 1
     gives = "document"
-    Params = Params
+    Params = ParquetParams
     reasons = ("empty",)
     errors = ("corrupt_rows", "null_text")
 
-    params: Params
+    params: ParquetParams
 
     def read(self, file: InputFile) -> Iterator[Record]:
         import pyarrow as pa

@@ -26,7 +26,7 @@ _ROBOTS = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^/?#]*/robots\.txt(?:[?#].*)?
 
 
 @dataclass(frozen=True)
-class Params:
+class WarcParams:
     """`max_body_bytes`: longest body, as stored and with its codings removed; default 32 MiB
     (Common Crawl itself cuts at 1 MiB, since 2025 at 5 MiB)."""
 
@@ -47,7 +47,7 @@ class Warc(Source):
     version = 1
     pins = ("brotli", "zstandard")
     gives = "page"
-    Params = Params
+    Params = WarcParams
     writes: Mapping[str, SignalType] = {"warc_truncated": "str", "http_repairs": "str"}
     reasons = (
         "continuation", "conversion", "dns", "empty", "metadata", "not_html", "padding",
@@ -56,7 +56,7 @@ class Warc(Source):
     )  # fmt: skip
     errors = (*ERRORS, "bad_body")
 
-    params: Params
+    params: WarcParams
 
     def read(self, file: InputFile) -> Iterator[Record]:
         yield from read_archive(file, self._max_block, self._outcome)

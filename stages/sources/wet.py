@@ -20,7 +20,7 @@ from .records import ERRORS, RawRecord
 
 
 @dataclass(frozen=True)
-class Params:
+class WetParams:
     """`max_text_bytes`: longest text that is read; default 32 MiB, as for pages."""
 
     max_text_bytes: int = DEFAULT_CAP
@@ -39,14 +39,14 @@ class Wet(Source):
     version = 1
     pins = ("zstandard",)
     gives = "document"
-    Params = Params
+    Params = WetParams
     reasons = (
         "continuation", "empty", "metadata", "padding", "request", "resource", "response",
         "revisit", "too_large", "unknown_type", "warcinfo",
     )  # fmt: skip
     errors = (*ERRORS, "bad_utf8")
 
-    params: Params
+    params: WetParams
 
     def read(self, file: InputFile) -> Iterator[Record]:
         yield from read_archive(file, self.params.max_text_bytes, self._outcome)
