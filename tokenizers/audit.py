@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +63,7 @@ def read_pieces(path: Path) -> dict[str, Any]:
     """The columns of a ``.docs.parquet`` that place its pieces, as arrays."""
     import pyarrow.parquet as pq
 
-    table = pq.read_table(path)
+    table = pq.read_table(path, partitioning=None)
     names = ("start", "end", "doc_offset", "doc_tokens")
     return {n: table.column(n).to_numpy() for n in names}
 
@@ -96,46 +96,74 @@ def _stream(files: Mapping[str, Path], name: str) -> np.ndarray[Any, Any]:
 
 
 class BenchmarkSearch:
-    """Searches decoded documents for the items of benchmarks; without an asset it finds
-    nothing. `hits` by benchmark: documents with a hit, and the items hit."""
+    """Searches decoded documents for the items of benchmarks; without an asset it does nothing.
+
+    `found` has, per benchmark, the ids of the items found so far; `documents` the number of
+    documents with a hit.
+    """
 
     def __init__(self, benchmarks: Asset | None, encoder: Encoder) -> None:
-        self.hits: dict[str, dict[str, Any]] = {}
+        self.found: dict[str, set[str]] = {}
+        self.documents: dict[str, int] = {}
+        self._folder = benchmarks
         self._encoder = encoder
+        self._loaded: Any = None
         self._index: Any = None
-        if benchmarks is not None:
-            load = importlib.import_module(f"{_SEARCHED}.benchmarks").load
-            index = importlib.import_module(f"{_SEARCHED}.ngram").ContaminationIndex
-            self._index = index.build(load(Path(benchmarks)))
 
     def search(self, name: str, files: Mapping[str, Path]) -> None:
-        """Adds to `hits` what the documents that begin in shard `name` hold."""
-        if self._index is None:
+        """Adds what the documents that begin in shard `name` hold."""
+        if self._folder is None:
             return
+        if self._index is None:
+            load = importlib.import_module(f"{_SEARCHED}.benchmarks").load
+            self._loaded = load(Path(self._folder))
+            index = importlib.import_module(f"{_SEARCHED}.index").ContaminationIndex
+            self._index = index.build(self._loaded)
+            for benchmark in self._loaded:
+                self.found[benchmark.name] = set()
+                self.documents[benchmark.name] = 0
         batch: list[str] = []
         for ids in documents(name, files):
             batch.append(self._encoder.decode(ids))
             if len(batch) == _DOCUMENTS:
                 self._find(batch)
                 batch = []
-        self._find(batch)
+        if batch:
+            self._find(batch)
 
     def _find(self, texts: list[str]) -> None:
-        for found in self._index.find(texts) if texts else ():
-            for benchmark in sorted({h.benchmark for h in found}):
-                items = {str(h.item) for h in found if h.benchmark == benchmark}
-                one = {benchmark: {"documents": 1, "items": sorted(items)}}
-                self.hits = merge_hits([self.hits, one])
+        for hits in self._index.find(texts):
+            for benchmark in sorted({h.benchmark for h in hits}):
+                self.documents[benchmark] += 1
+                self.found[benchmark] |= {str(h.item) for h in hits if h.benchmark == benchmark}
+
+    def figures(self) -> dict[str, dict[str, int]]:
+        """Per benchmark: ``items`` in all, those ``visible`` to any method, and ``documents``
+        with a hit. Empty if nothing was searched."""
+        if self._index is None:
+            return {}
+        report = importlib.import_module(f"{_SEARCHED}.index").coverage_report
+        return {
+            c.benchmark: {
+                "items": c.items, "visible": c.visible, "documents": self.documents[c.benchmark]
+            }
+            for c in report(self._loaded, [])
+        }  # fmt: skip
 
 
-def merge_hits(parts: Iterable[Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, Any]]:
-    """Hits of several searches as one: documents added, items joined."""
+def merge_hits(notes: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The ``contamination`` (`figures`) and ``contamination_found`` (lists of items) of several
+    searches as one: documents added up, items joined."""
     result: dict[str, dict[str, Any]] = {}
-    for part in parts:
-        for benchmark, hit in part.items():
-            old = result.get(benchmark, {"documents": 0, "items": []})
+    for note in notes:
+        for benchmark, figures in note["contamination"].items():
+            found = note["contamination_found"][benchmark]
+            old = result.get(benchmark, {"documents": 0, "found_items": []})
+            items = sorted({*old["found_items"], *found})
             result[benchmark] = {
-                "documents": old["documents"] + hit["documents"],
-                "items": sorted({*old["items"], *hit["items"]}),
+                **figures,
+                "documents": old["documents"] + figures["documents"],
+                "found": len(items),
+                "found_items": items,
             }
     return dict(sorted(result.items()))

@@ -175,7 +175,7 @@ def read_pieces(path: Path) -> pa.Table:
     """The ``.docs.parquet`` of the shard that `path` is a file of."""
     import pyarrow.parquet as pq
 
-    return pq.read_table(sibling(path, ".docs.parquet"))
+    return pq.read_table(sibling(path, ".docs.parquet"), partitioning=None)
 
 
 def locate(path: Path, offset: int) -> dict[str, Any]:

@@ -38,6 +38,7 @@ from corpusmill.pipeline.stage import Asset, AuxPhase, Sink
 from . import formats
 from .audit import BenchmarkSearch, check_shard, merge_hits
 from .encode import load
+from .formats import locate, read_shard
 from .sampling import rule_columns
 from .streams import PROVENANCE, Stream, empty_tokens, placed_table, token_table
 
@@ -252,7 +253,8 @@ class Shards(Sink):
         ctx.note("checked", len(mine))
         ctx.note("tokens", tokens)
         ctx.note("documents_ended", documents)
-        ctx.note("contamination", found.hits)
+        ctx.note("contamination", found.figures())
+        ctx.note("contamination_found", {b: sorted(i) for b, i in sorted(found.found.items())})
 
     def manifest(self, ctx: TaskContext) -> None:
         """Adds all up, and writes ``shards/manifest.json``."""
@@ -297,7 +299,7 @@ class Shards(Sink):
             "domains": plan["shares"],
             "warnings": plan["warnings"],
             "tokens": sum(tokens.values()),
-            "contamination": merge_hits(n["contamination"] for n in ctx.notes("check")),
+            "contamination": merge_hits(ctx.notes("check")),
             "contamination_searched": self.params.benchmarks is not None,
             "shards": shards,
         }  # fmt: skip
@@ -324,3 +326,5 @@ def _sum_counts(notes: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 
 STAGE = Shards
+
+__all__ = ["STAGE", "Shards", "ShardsParams", "locate", "read_shard"]

@@ -2,10 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
-import types
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -245,43 +242,36 @@ def test_check_sees_damage(run: Run, helpers: Any, tokenizer: MemoryContext, dam
             audit.check_shard(name, paths, fooled, encoder)
 
 
-def test_decoded_shards_are_searched(
-    run: Run, helpers: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """With a searcher of our own in place of the real one: whole documents reach it, also
-    those that lie in several shards."""
-
-    @dataclass
-    class Hit:
-        benchmark: str
-        item: str
-
-    seen: list[str] = []
-
-    class Index:
-        @classmethod
-        def build(cls, benchmarks: Any) -> Index:
-            assert benchmarks == "loaded"
-            return cls()
-
-        def find(self, texts: list[str]) -> list[list[Hit]]:
-            seen.extend(texts)
-            return [[Hit("gsm8k", "7"), Hit("gsm8k", "3")] if "mill" in t else [] for t in texts]
-
-    for module, content in (
-        ("benchmarks", {"load": lambda folder: "loaded"}), ("ngram", {"ContaminationIndex": Index})
-    ):  # fmt: skip
-        full = f"corpusmill.stages.decontaminate.{module}"
-        fake = types.ModuleType(full)
-        fake.__dict__.update(content)
-        monkeypatch.setitem(sys.modules, full, fake)
+def test_decoded_shards_are_searched(run: Run, helpers: Any, tmp_path: Path) -> None:
+    """One benchmark item lies in a document that goes over several shards, the other nowhere."""
+    question = (
+        "A miller grinds forty seven sacks of barley on Monday and sixty two sacks of rye on "
+        "Thursday. How many sacks did the miller grind in the whole week if Sunday is free?"
+    )
+    other = (
+        "Seven captains sail to different harbours with nineteen barrels of salted fish each. "
+        "How many barrels do they carry together when two captains turn back?"
+    )
+    folder = tmp_path / "benchmarks"
+    folder.mkdir()
+    rows = [{"id": "1", "question": question, "answer": "109"},
+            {"id": "2", "question": other, "answer": "95"}]  # fmt: skip
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (folder / "sacks.jsonl").write_text(lines, encoding="utf-8")
     docs = helpers["make_docs"](30)
-    ctx = run(docs, partitions=4, tokens_per_shard=64, benchmarks=Asset(str(tmp_path)))
-    assert sorted(seen) == sorted(docs["text"].to_pylist())
-    hits = manifest(ctx)["contamination"]
-    count = sum("mill" in t for t in docs["text"].to_pylist())
-    assert hits == {"gsm8k": {"documents": count, "items": ["3", "7"]}}
-    assert count > 3
+    texts = docs["text"].to_pylist()
+    texts[4] = f"{texts[4]}\n{question}\n{texts[5]}"
+    docs = docs.set_column(2, "text", [texts])
+    for partitions in (1, 4):
+        ctx = run(
+            docs, partitions=partitions, tokens_per_shard=64, benchmarks=Asset(str(folder))
+        )  # fmt: skip
+        assert manifest(ctx)["contamination"] == {
+            "sacks": {
+                "items": 2, "visible": 2, "documents": 1, "found": 1, "found_items": ["1"],
+            }
+        }  # fmt: skip
+    assert len(ctx.notes("check")) == 4
 
 
 def test_params() -> None:
