@@ -117,7 +117,7 @@ def trace_position(root: Path, shard: str, offset: int) -> dict[str, Any]:
     sidecar = root / f"{relative}.docs.parquet"
     if not sidecar.is_file():
         raise ConfigError(f"there is no shard {shard!r} in {root}", hint="write shards/NAME:OFFSET")
-    row = room_module("tokenizers.shards").locate(sidecar, offset)
+    row = room_module("tokenizers.formats").locate(sidecar, offset)
     if row is None:
         raise ConfigError(f"the shard {shard!r} has no token {offset}")
     return {"shard": f"{relative}.bin", "offset": offset, **dict(row)}

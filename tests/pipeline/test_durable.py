@@ -49,7 +49,8 @@ def test_a_kill_before_the_rename_leaves_the_old_file(tmp_path: Path) -> None:
         "write_atomic(pathlib.Path(sys.argv[1]), b'new')\n"
     )
     done = subprocess.run(
-        [sys.executable, "-P", "-c", code, str(target)], env={**os.environ, FAULT_VARIABLE: "rename:1"}
+        [sys.executable, "-P", "-c", code, str(target)],
+        env={**os.environ, FAULT_VARIABLE: "rename:1"},
     )
     assert done.returncode == -signal.SIGKILL
     assert target.read_bytes() == b"old"

@@ -9,7 +9,13 @@ from typing import Literal
 import pytest
 
 from corpusmill.pipeline.errors import ConfigError
-from corpusmill.pipeline.params import decimal_string, decode_dataclass, encode, list_assets, map_assets
+from corpusmill.pipeline.params import (
+    decimal_string,
+    decode_dataclass,
+    encode,
+    list_assets,
+    map_assets,
+)
 from corpusmill.pipeline.stage import Asset
 
 
@@ -41,7 +47,9 @@ def test_reads_nested_values() -> None:
          "by": {"a": 1}},
         "p",
     )  # fmt: skip
-    assert got == Outer("x", 3, "fast", (True, False), Inner(0.25), (Inner(0.5, Asset("m.bin")),), {"a": 1})
+    assert got == Outer(
+        "x", 3, "fast", (True, False), Inner(0.25), (Inner(0.5, Asset("m.bin")),), {"a": 1}
+    )
     assert list_assets(got) == ["m.bin"]
     assert map_assets(Outer, got, lambda a: f"/there/{a}").many[0].model == "/there/m.bin"
 
@@ -73,7 +81,8 @@ def test_refuses(value: object, message: str, hint: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "text"), [(0.1, "0.1"), (1e-7, "0.0000001"), (3.0, "3"), (1e22, "1" + "0" * 22), (0.0, "0")]
+    ("number", "text"),
+    [(0.1, "0.1"), (1e-7, "0.0000001"), (3.0, "3"), (1e22, "1" + "0" * 22), (0.0, "0")],
 )
 def test_decimal_strings_have_one_spelling(number: float, text: str) -> None:
     assert decimal_string(number) == text
