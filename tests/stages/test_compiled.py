@@ -1,0 +1,41 @@
+"""Kernels compile where no cache folder can be written to; other errors are not swallowed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import pytest
+from numba import types
+
+from corpusmill.stages import compiled
+
+SIGNATURE = types.int64(types.int64)
+
+
+def double(number: int) -> int:
+    return 2 * number
+
+
+def test_without_a_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = numba.njit
+    asked = []
+
+    def njit(*args: Any, **options: Any) -> Any:
+        asked.append(options.get("cache", False))
+        if options.get("cache"):
+            raise RuntimeError("cannot cache function 'double': no locator available for file 'x'")
+        return real(*args, **options)
+
+    monkeypatch.setattr(numba, "njit", njit)
+    assert compiled.kernel(SIGNATURE)(double)(21) == 42
+    assert asked == [True, False]
+
+
+def test_other_errors_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    def njit(*args: Any, **options: Any) -> Any:
+        raise RuntimeError("something else")
+
+    monkeypatch.setattr(numba, "njit", njit)
+    with pytest.raises(RuntimeError, match="something else"):
+        compiled.kernel(SIGNATURE)(double)
