@@ -29,7 +29,7 @@ def test_without_a_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(numba, "njit", njit)
     assert compiled.kernel(SIGNATURE)(double)(21) == 42
-    assert asked == [True, False]
+    assert asked[:2] == [True, False]  # numba may use it too
 
 
 def test_other_errors_pass(monkeypatch: pytest.MonkeyPatch) -> None:
