@@ -125,7 +125,7 @@ def test_recipe_of_the_page_is_valid(tmp_path: Path) -> None:
     ((_, text),) = [(k, t) for k, t in FENCE.findall(page) if t.startswith("schema:")]
     recipe = Recipe.parse(text, tmp_path)
     assert recipe.name == "my-crawl"
-    assert [step.id for step in recipe.steps].count("exact_url") == 1
+    assert [step.id for step in recipe.steps].count("same_url") == 1
 
 
 def test_top_level_keys_of_the_page_are_those_of_the_code() -> None:
