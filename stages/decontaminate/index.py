@@ -1,0 +1,453 @@
+"""Finds benchmark items in texts, whole or altered, by the words they share.
+
+Two steps. *Candidates*: the 5-grams of folded words (see `corpusmill.stages.words`: case,
+punctuation, line breaks and Unicode composition do not count) of a batch are looked up in one
+table of the 5-grams of all items, in numpy; an item is a candidate where at least a fifth of its
+own 5-grams occur. *Verdict*, on the words of both, for an item of `long_words` words or more, in
+the order of the methods:
+
+- ``ngram``: 8-grams that occur in a window of the text cover half of the item's words (Tulu 3,
+  Lambert et al. 2024, section 3.2: 8-grams, more than 50 % of the tokens of the instance), and 13
+  words at least, so that no stock phrase decides on a short item;
+- ``run``: 13 words in a row that are also 40 % of the item (13 after GPT-3, Brown et al. 2020,
+  appendix C, which takes any 13-gram; the share is ours, against quotations);
+- ``window``: a window of one and a half times the item's length holds 60 % of its words, both
+  counted and weighted by their rarity among the items. Below 25 words, 75 % of them in their
+  order. Finds changed numbers, dropped words and sentences in another order. Shares are ours:
+  the lowest that flagged no page of 1,500 technical ones and no encyclopedia section.
+
+A shorter item is found (``short``) where the whole question occurs and is of 8 words or more, or
+its answer or options stand near. Items too short even for this are *not visible*:
+`coverage_report` counts them, so that nobody takes "none found" for "none there". Paraphrases
+share too few words with the item to be found by any of this.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+
+from corpusmill.pipeline.errors import AssetError, ConfigError
+from corpusmill.stages.words import WordTable, tokenise
+
+from .benchmarks import Benchmark
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    U64 = npt.NDArray[np.uint64]
+    I64 = npt.NDArray[np.int64]
+
+GRAM: Final = 5
+"""Words of the n-grams that propose candidates."""
+
+COMMON: Final = 64
+"""An n-gram in more items than this proposes none, unless an item has no rarer one."""
+
+_FILTER_BITS: Final = 25
+_ODD: Final = np.array(
+    [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x27D4EB2F165667C5,
+     0xD6E8FEB86659FD93],
+    dtype=np.uint64,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Rules:
+    """When an item counts as found; see the module. Shares are in per cent of the item's words.
+
+    `candidate_percent`: share of an item's 5-grams that makes a candidate. `long_words`: items of
+    as many words or more are long, judged by ngram (`ngram_words`, `ngram_percent`), run
+    (`run_words`, also the least that ngram takes; `run_percent`) and window (`window_percent`;
+    below `free_words` words `order_percent`, in order). For shorter ones, `alone_words`: words of
+    a question that counts without an answer; `near_words`: how many words from the question the
+    answer may stand; `short_evidence`: words of question and answers together that it takes.
+    """
+
+    candidate_percent: int = 20
+    ngram_words: int = 8
+    ngram_percent: int = 50
+    run_words: int = 13
+    run_percent: int = 40
+    window_percent: int = 60
+    order_percent: int = 75
+    free_words: int = 25
+    long_words: int = 13
+    near_words: int = 50
+    short_evidence: int = 8
+    alone_words: int = 8
+
+    def __post_init__(self) -> None:
+        for name in (
+            "candidate_percent", "ngram_percent", "run_percent", "window_percent", "order_percent"
+        ):  # fmt: skip
+            if not 0 < getattr(self, name) <= 100:
+                raise ConfigError(f"decontaminate: {name}={getattr(self, name)} is not in 1..100")
+        for name in ("ngram_words", "run_words", "long_words", "short_evidence", "alone_words"):
+            if getattr(self, name) < GRAM:
+                raise ConfigError(
+                    f"decontaminate: {name}={getattr(self, name)} is less than {GRAM}",
+                    hint=f"candidates are found by {GRAM}-grams",
+                )
+        for name in ("near_words", "free_words"):
+            if getattr(self, name) < 0:
+                raise ConfigError(f"decontaminate: {name}={getattr(self, name)} is negative")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """An item found in a text. `method`: ngram, run, window or short. `coverage`: the share of
+    the item that the method found, 6 decimals. ``start:end``: characters of the text from the
+    first to the last matched words."""
+
+    benchmark: str
+    item: str
+    method: str
+    coverage: float
+    start: int
+    end: int
+
+    @property
+    def name(self) -> str:
+        """``benchmark/item``."""
+        return f"{self.benchmark}/{self.item}"
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Of one benchmark: its items, those that some method can see, those found in any text."""
+
+    benchmark: str
+    version: str
+    licence: str
+    items: int
+    visible: int
+    found: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """An item as words: `words` the question (or, where that is too short, the longest option),
+    `others` the word sequences of which one must stand near (short items only)."""
+
+    benchmark: str
+    item: str
+    words: U64
+    others: tuple[U64, ...]
+    answer: U64
+    kind: Literal["long", "question", "answer"]
+    """What `words` are: a long question, a short one, or the longest answer."""
+
+
+class ContaminationIndex:
+    """The items of some benchmarks, ready to be looked for. Build it once a process."""
+
+    def __init__(self, entries: Sequence[_Entry], invisible: Counter[str], rules: Rules) -> None:
+        self.rules = rules
+        self.entries = entries
+        self.invisible = invisible
+        """Items that no method can see, by benchmark."""
+        self._weights = _rarity(entries)
+        self._make_table()
+
+    @classmethod
+    def build(
+        cls, benchmarks: Sequence[Benchmark], rules: Rules | None = None
+    ) -> ContaminationIndex:
+        """An index of all items of `benchmarks`. Raises AssetError if none of them is visible."""
+        rules = rules or Rules()
+        entries: list[_Entry] = []
+        invisible: Counter[str] = Counter()
+        for benchmark in benchmarks:
+            for entry, name in _entries(benchmark, rules):
+                if entry is None:
+                    invisible[name] += 1
+                else:
+                    entries.append(entry)
+        if not entries:
+            names = [b.name for b in benchmarks]
+            raise AssetError(f"no item of the benchmarks {names} is long enough to be found")
+        return cls(entries, invisible, rules)
+
+    def _make_table(self) -> None:
+        grams, owner, place = [], [], []
+        for number, entry in enumerate(self.entries):
+            own = _grams(entry.words)
+            grams.append(own)
+            owner.append(np.full(len(own), number, np.int64))
+            place.append(np.arange(len(own), dtype=np.int64))
+        gram, item, at = (np.concatenate(parts) for parts in (grams, owner, place))
+        _, inverse, counts = np.unique(gram, return_inverse=True, return_counts=True)
+        often = counts[inverse]
+        rarest = np.full(len(self.entries), np.iinfo(np.int64).max)
+        np.minimum.at(rarest, item, often)
+        keep = (often <= COMMON) | (often == rarest[item])
+        gram, item, at = gram[keep], item[keep], at[keep]
+        order = np.lexsort((at, item, gram))
+        self._posting_item, self._posting_at = item[order], at[order]
+        self._gram, first = np.unique(gram[order], return_index=True)
+        self._first = np.append(first, len(order)).astype(np.int64)
+        distinct = np.unique(item * (int(at.max()) + 1) + at)
+        self._wanted = np.bincount(distinct // (int(at.max()) + 1), minlength=len(self.entries))
+        self._bits = np.zeros(1 << (_FILTER_BITS - 3), np.uint8)
+        index = (self._gram >> np.uint64(64 - _FILTER_BITS)).astype(np.int64)
+        np.bitwise_or.at(self._bits, index >> 3, (1 << (index & 7)).astype(np.uint8))
+
+    def find(self, texts: Sequence[str]) -> list[list[Hit]]:
+        """The items in each text, by where they start; every item at most once a text."""
+        table = tokenise(texts)
+        found: list[list[Hit]] = [[] for _ in texts]
+        for document, number, places, item_places in self._candidates(table):
+            first, last = int(table.doc_start[document]), int(table.doc_start[document + 1])
+            match = self._verdict(
+                self.entries[number], table.hash[first:last], places - first, item_places
+            )
+            if match is None:
+                continue
+            method, coverage, low, high = match
+            entry = self.entries[number]
+            raw = texts[document].encode("utf-8", "surrogatepass")
+            start, end = (
+                len(raw[: int(b)].decode("utf-8", "surrogatepass"))
+                for b in (table.start[first + low], table.end[first + high - 1])
+            )
+            found[document].append(Hit(entry.benchmark, entry.item, method, coverage, start, end))
+        for hits in found:
+            hits.sort(key=lambda h: (h.start, h.benchmark, h.item))
+        return found
+
+    def _candidates(self, table: WordTable) -> Iterable[tuple[int, int, I64, I64]]:
+        """(document, entry, places in the table, places in the item) where enough is shared."""
+        gram = _grams(table.hash)
+        index = gram >> np.uint64(64 - _FILTER_BITS)
+        bit = self._bits[(index >> np.uint64(3)).astype(np.int64)] >> (index & np.uint64(7)).astype(
+            np.uint8
+        )
+        at = np.flatnonzero(bit & 1)
+        slot = np.searchsorted(self._gram, gram[at])
+        slot[slot == len(self._gram)] = 0
+        hit = self._gram[slot] == gram[at]
+        at, slot = at[hit], slot[hit]
+        document = np.searchsorted(table.doc_start, at, side="right") - 1
+        inside = at + GRAM <= table.doc_start[document + 1]
+        at, slot, document = at[inside], slot[inside], document[inside]
+        if not len(at):
+            return
+        many = self._first[slot + 1] - self._first[slot]
+        source = np.repeat(np.arange(len(at)), many)
+        step = np.arange(len(source)) - np.repeat(np.cumsum(many) - many, many)
+        posting = self._first[slot][source] + step
+        item, item_at = self._posting_item[posting], self._posting_at[posting]
+        at, document = at[source], document[source]
+        order = np.lexsort((item_at, at, item, document))
+        item, item_at, at, document = item[order], item_at[order], at[order], document[order]
+        border = np.flatnonzero(np.diff(document) | np.diff(item)) + 1
+        first = np.concatenate(([0], border))
+        last = np.concatenate((border, [len(item)]))
+        # no more distinct grams than hits, so most pairs fall without a look at which they are
+        enough = (last - first) * 100 >= self.rules.candidate_percent * self._wanted[item[first]]
+        for low, high in zip(first[enough], last[enough], strict=True):
+            number = int(item[low])
+            wanted = int(self._wanted[number])
+            distinct = len(np.unique(item_at[low:high]))
+            if distinct * 100 >= self.rules.candidate_percent * wanted:
+                yield int(document[low]), number, at[low:high], item_at[low:high]
+
+    def _verdict(
+        self, entry: _Entry, words: U64, places: I64, item_places: I64
+    ) -> tuple[str, float, int, int] | None:
+        """(method, coverage, first word, word after the last) or None if it is not the item."""
+        if entry.kind != "long":
+            return self._short(entry, words, places, item_places)
+        size = len(entry.words)
+        span = size * 3 // 2 + GRAM
+        inside = np.searchsorted(places, places + span - GRAM) - np.arange(len(places))
+        best = int(np.argmax(inside))
+        low = max(0, int(places[best] - item_places[best]) - size // 8)
+        window = words[low : low + span + size // 8]
+        shown = places[best : best + int(inside[best])]
+        first, last = int(shown.min()), int(shown.max()) + GRAM
+        rules = self.rules
+        covered, distinct = _covered(entry.words, window, rules.ngram_words)
+        most = max(rules.ngram_percent * size, 100 * min(rules.run_words, size))
+        if covered * 100 >= most and distinct >= rules.ngram_words:
+            return "ngram", round(covered / size, 6), first, last
+        run, distinct = _longest_run(entry.words, window)
+        if run >= rules.run_words and run * 100 >= rules.run_percent * size and distinct >= GRAM:
+            return "run", round(run / size, 6), first, last
+        share = self._window(entry.words, window)
+        return None if share is None else ("window", share, first, last)
+
+    def _window(self, item: U64, window: U64) -> float | None:
+        """The weighted share of the item's words that the window holds, if that is enough.
+
+        A long item may have its sentences in another order. In a short one a single phrase of the
+        subject weighs too much for that: its words must stand in their order.
+        """
+        rules = self.rules
+        weights = [self._weights[word] for word in item.tolist()]
+        if len(item) >= rules.free_words:
+            there = Counter(window.tolist())
+            kept = []
+            for word in item.tolist():
+                kept.append(there[word] > 0)
+                there[word] -= 1
+            percent = rules.window_percent
+        else:
+            kept = _in_order(item, window)
+            percent = rules.order_percent
+        held = sum(weight for weight, there_is in zip(weights, kept, strict=True) if there_is)
+        total = sum(weights)
+        if sum(kept) * 100 < percent * len(item) or held * 100 < rules.window_percent * total:
+            return None
+        return round(held / total, 6)
+
+    def _short(
+        self, entry: _Entry, words: U64, places: I64, item_places: I64
+    ) -> tuple[str, float, int, int] | None:
+        size = len(entry.words)
+        for start in np.unique(places - item_places).tolist():
+            if start < 0 or not np.array_equal(words[start : start + size], entry.words):
+                continue
+            end = start + size
+            near = self.rules.near_words
+            sides = (words[end : end + near], words[max(0, start - near) : start])
+            seen = [other for other in entry.others if any(_holds(s, other) for s in sides)]
+            right = len(entry.answer) > 0 and any(_holds(s, entry.answer) for s in sides)
+            evidence = size + sum(len(other) for other in seen)
+            enough = right or len(seen) >= 2 or any(len(other) >= 3 for other in seen)
+            alone = size >= self.rules.alone_words and entry.kind == "question"
+            if alone or (enough and evidence >= self.rules.short_evidence):
+                return "short", 1.0, start, end
+        return None
+
+
+def coverage_report(
+    benchmarks: Sequence[Benchmark], hits: Iterable[Hit], rules: Rules | None = None
+) -> list[Coverage]:
+    """Per benchmark: items, visible items, and how many different ones the `hits` name."""
+    rules = rules or Rules()
+    found: dict[str, set[str]] = {b.name: set() for b in benchmarks}
+    for hit in hits:
+        if hit.benchmark not in found:
+            raise ConfigError(f"a hit names the benchmark {hit.benchmark!r}, which is not given")
+        found[hit.benchmark].add(hit.item)
+    return [
+        Coverage(
+            b.name, b.version, b.licence, len(b.items),
+            sum(entry is not None for entry, _ in _entries(b, rules)), len(found[b.name]),
+        )
+        for b in benchmarks
+    ]  # fmt: skip
+
+
+def _entries(benchmark: Benchmark, rules: Rules) -> Iterable[tuple[_Entry | None, str]]:
+    """Each item as words; None for those that no method can see."""
+    texts: list[str] = []
+    for item in benchmark.items:
+        texts += [item.question, item.answer, *item.options]
+    table = tokenise(texts)
+    at = 0
+    for item in benchmark.items:
+        parts = [
+            table.hash[table.doc_start[d] : table.doc_start[d + 1]]
+            for d in range(at, at + 2 + len(item.options))
+        ]
+        at += len(parts)
+        yield _entry(benchmark.name, item.id, parts, rules), benchmark.name
+
+
+def _entry(benchmark: str, item: str, parts: list[U64], rules: Rules) -> _Entry | None:
+    question, answer = parts[0], parts[1]
+    if len(question) >= rules.long_words:
+        return _Entry(benchmark, item, question, (), answer, "long")
+    others = {tuple(p.tolist()): p for p in parts[1:] if len(p)}
+    if len(question) >= GRAM:
+        most = len(question) + max((len(p) for p in others.values()), default=0)
+        if most < rules.short_evidence or (not others and len(question) < rules.alone_words):
+            return None
+        return _Entry(benchmark, item, question, tuple(others.values()), answer, "question")
+    # A question of a word or two is found from its longest answer, if that is long enough.
+    anchor = max(others.values(), key=len, default=question)
+    if len(question) == 0 or len(anchor) < max(GRAM, rules.short_evidence - len(question)):
+        return None
+    return _Entry(benchmark, item, anchor, (question,), question, "answer")
+
+
+def _rarity(entries: Sequence[_Entry]) -> dict[int, int]:
+    """Word → 1 + the whole part of log2(items / items that have it)."""
+    holders: Counter[int] = Counter()
+    for entry in entries:
+        holders.update(set(entry.words.tolist()))
+    return {word: (len(entries) // n).bit_length() for word, n in holders.items()}
+
+
+def _grams(words: U64) -> U64:
+    """A 64-bit hash of each `GRAM` words in a row (empty for fewer)."""
+    count = max(0, len(words) - GRAM + 1)
+    total = np.zeros(count, np.uint64)
+    for i in range(GRAM):
+        total += words[i : i + count] * _ODD[i]
+    total ^= total >> np.uint64(29)
+    total *= _ODD[0]
+    return total
+
+
+def _covered(item: U64, window: U64, n: int) -> tuple[int, int]:
+    """How many words of `item` lie in one of its n-grams that `window` has too, and how many
+    different words these are."""
+    there = {window[i : i + n].tobytes() for i in range(len(window) - n + 1)}
+    covered = np.zeros(len(item), np.bool_)
+    for i in range(len(item) - n + 1):
+        if item[i : i + n].tobytes() in there:
+            covered[i : i + n] = True
+    return int(covered.sum()), len(np.unique(item[covered]))
+
+
+def _longest_run(item: U64, window: U64) -> tuple[int, int]:
+    """Words in the longest common run, and how many different ones."""
+    best = end = 0
+    previous = np.zeros(len(window) + 1, np.int64)
+    for i, word in enumerate(item):
+        current = np.zeros(len(window) + 1, np.int64)
+        current[1:] = np.where(window == word, previous[:-1] + 1, 0)
+        if int(current.max()) > best:
+            best, end = int(current.max()), i + 1
+        previous = current
+    return best, len(np.unique(item[end - best : end]))
+
+
+def _in_order(item: U64, window: U64) -> list[bool]:
+    """Which words of `item` belong to a longest common subsequence with `window`."""
+    rows = [np.zeros(len(window) + 1, np.int64)]
+    for word in item:
+        above = rows[-1]
+        matched = np.where(window == word, above[:-1] + 1, above[1:])
+        row = np.zeros(len(window) + 1, np.int64)
+        np.maximum.accumulate(matched, out=row[1:])
+        rows.append(row)
+    kept = [False] * len(item)
+    j = len(window)
+    for i in range(len(item), 0, -1):
+        if rows[i][j] == rows[i - 1][j]:
+            continue
+        while rows[i][j - 1] == rows[i][j]:
+            j -= 1
+        kept[i - 1] = True
+        j -= 1
+    return kept
+
+
+def _holds(words: U64, other: U64) -> bool:
+    """Does `other` occur in `words`, whole and in a row?"""
+    size = len(other)
+    if not size or size > len(words):
+        return False
+    return any(
+        np.array_equal(words[i : i + size], other)
+        for i in np.flatnonzero(words[: len(words) - size + 1] == other[0]).tolist()
+    )

@@ -1,0 +1,188 @@
+"""Reading benchmarks: every layout, and everything that must not pass for one."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corpusmill.pipeline.errors import AssetError
+from corpusmill.stages.decontaminate.benchmarks import Item, load
+
+SAMPLE = Path(__file__).parents[3] / "configs" / "sample" / "benchmarks"
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+LAYOUTS: list[tuple[dict[str, Any], Item]] = [
+    ({"id": 7, "question": "Q?", "answer": "A", "options": ["A", "B"], "split": "test"},
+     Item("7", "Q?", "A", ("A", "B"), "test")),
+    ({"id": "x", "question": "Q?"}, Item("x", "Q?")),
+    ({"question": "Q?", "answer": "A"}, Item("0", "Q?", "A")),
+    ({"task_id": "HumanEval/0", "prompt": "def f():", "canonical_solution": "pass", "test": ""},
+     Item("HumanEval/0", "def f():", "pass")),
+    ({"task_id": 11, "text": "Write it.", "code": "pass", "test_list": []},
+     Item("11", "Write it.", "pass")),
+    ({"index": 3, "question": "Q?", "choices": ["a", "b"], "answer": "b"},
+     Item("3", "Q?", "b", ("a", "b"))),
+    ({"id": "M_1", "answerKey": "B",
+      "question": {"stem": "Q?", "choices": [{"text": "a", "label": "A"},
+                                             {"text": "b", "label": "B"}]}},
+     Item("M_1", "Q?", "b", ("a", "b"))),
+    ({"query": "Question: Q?", "choices": ["a", "b"], "gold": 1}, Item("0", "Q?", "b", ("a", "b"))),
+    ({"ind": 9, "ctx": "A man", "endings": ["sits.", "runs."], "label": 1},
+     Item("9", "A man", "runs.", ("sits.", "runs."))),
+    ({"goal": "Boil", "sol1": "heat", "sol2": "cool"}, Item("0", "Boil", "", ("heat", "cool"))),
+    ({"context_options": ["Sarah so Sarah", "Sarah so Maria"], "continuation": "won.", "gold": 1},
+     Item("0", "Sarah so Maria won.")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("row", "item"), LAYOUTS)
+def test_layouts(tmp_path: Path, row: dict[str, Any], item: Item) -> None:
+    write(tmp_path / "set" / "test.jsonl", [row])
+    (benchmark,) = load(tmp_path)
+    assert (benchmark.name, benchmark.items) == ("set", (item,))
+    assert (benchmark.version, benchmark.licence) == (
+        f"sha256:{benchmark.digest[:16]}", "NOASSERTION",
+    )  # fmt: skip
+
+
+def test_truthfulqa(tmp_path: Path) -> None:
+    (tmp_path / "TruthfulQA.csv").write_text(
+        "Type,Category,Question,Best Answer,Correct Answers,Incorrect Answers,Source\n"
+        'A,C,"Is it so, or not?",Yes,Yes; It is,"No; It, never",s\n',
+        encoding="utf-8",
+    )
+    (benchmark,) = load(tmp_path)
+    assert benchmark.items == (
+        Item("0", "Is it so, or not?", "Yes", ("Yes", "It is", "No", "It, never")),
+    )
+
+
+def test_piqa_labels(tmp_path: Path) -> None:
+    rows = [{"goal": f"g{i}", "sol1": "a", "sol2": "b"} for i in range(2)]
+    write(tmp_path / "piqa" / "valid.jsonl", rows)
+    labels = tmp_path / "piqa" / "valid-labels.lst"
+    labels.write_text("1\n0\n")
+    assert [item.answer for item in load(tmp_path)[0].items] == ["b", "a"]
+    labels.write_text("1\n")
+    with pytest.raises(AssetError, match="1 labels for 2 rows"):
+        load(tmp_path)
+
+
+def test_names_come_from_folders_and_stems(tmp_path: Path) -> None:
+    row = {"question": "Q?", "answer": "A"}
+    write(tmp_path / "one" / "test.jsonl", [row])
+    write(tmp_path / "two" / "a.jsonl", [row, row])
+    write(tmp_path / "two" / "b.jsonl", [row, row, row])
+    path = write(tmp_path / "top.jsonl", [row, row, row, row])
+    (tmp_path / "four.jsonl.gz").write_bytes(gzip.compress(path.read_bytes() + path.read_bytes()))
+    (tmp_path / "README.md").write_text("no benchmark")
+    assert [b.name for b in load(tmp_path)] == ["four", "one", "top", "two.a", "two.b"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "holds no item"),
+        ("\n\n", "holds no item"),
+        ('{"question": "Q?", "answer": "A"}\n{"question": ', "not JSON"),
+        ("[1]\n", "not an object"),
+        ('{"text": "Q?"}\n', "unknown layout"),
+        ('{"question": "Q?", "answer": "A"}\n{"question": "Q?"}\n', "row 2 is malformed"),
+        ('{"question": " ", "answer": "A"}\n', "no question"),
+        ('{"question": 3, "answer": "A"}\n', "row 1 is malformed"),
+        ('{"id": "1", "question": "Q?", "anwser": "A"}\n', "unknown keys"),
+        ('{"id": "1", "question": "Q?"}\n{"id": 1, "question": "R?"}\n', "is there twice"),
+        ('{"index": 1, "question": "Q?", "choices": [1], "answer": "b"}\n', "malformed"),
+        ('{"ind": 9, "ctx": "A", "endings": ["a"], "label": 4}\n', "malformed"),
+    ],
+)
+def test_malformed_files(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "set.jsonl").write_text(content, encoding="utf-8")
+    with pytest.raises(AssetError, match=message):
+        load(tmp_path)
+
+
+def test_unreadable_and_missing(tmp_path: Path) -> None:
+    with pytest.raises(AssetError, match="no such folder"):
+        load(tmp_path / "none")
+    with pytest.raises(AssetError, match="holds no benchmark"):
+        load(tmp_path)
+    (tmp_path / "set.jsonl").write_bytes(b'{"question": "\xff"}\n')
+    with pytest.raises(AssetError, match="unreadable"):
+        load(tmp_path)
+    (tmp_path / "set.jsonl").unlink()
+    (tmp_path / "set.jsonl.gz").write_bytes(gzip.compress(b'{"question": "Q"}')[:-9])
+    with pytest.raises(AssetError, match="unreadable"):
+        load(tmp_path)
+
+
+def test_the_same_file_twice(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write(tmp_path / f"{name}.jsonl", [{"question": "Q?", "answer": "A"}])
+    with pytest.raises(AssetError, match="are the same file"):
+        load(tmp_path)
+
+
+def registry(folder: Path, **entry: Any) -> None:
+    head = {"name": "set", "version": "1", "licence": "MIT", "files": ["set.jsonl"], **entry}
+    content = {"schema": "corpusmill/benchmarks/1", "benchmarks": [head]}
+    (folder / "registry.json").write_text(json.dumps(content))
+
+
+def test_registry(tmp_path: Path) -> None:
+    write(tmp_path / "set.jsonl", [{"id": "1", "question": "Q?"}])
+    registry(tmp_path, source="somewhere", notice="MIT.txt")
+    (benchmark,) = load(tmp_path)
+    assert (benchmark.name, benchmark.version, benchmark.licence) == ("set", "1", "MIT")
+    write(tmp_path / "other.jsonl", [{"id": "1", "question": "Q?"}])
+    with pytest.raises(AssetError, match=r"other\.jsonl: not in registry"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "entry", [{"name": "a/b"}, {"files": []}, {"files": ["none.jsonl"]}, {"license": "MIT"}]
+)
+def test_wrong_registry(tmp_path: Path, entry: dict[str, Any]) -> None:
+    write(tmp_path / "set.jsonl", [{"id": "1", "question": "Q?"}])
+    registry(tmp_path, **entry)
+    with pytest.raises(AssetError):
+        load(tmp_path)
+
+
+def test_registry_of_another_schema(tmp_path: Path) -> None:
+    (tmp_path / "registry.json").write_text('{"schema": "corpusmill/benchmarks/2"}')
+    with pytest.raises(AssetError, match="benchmarks/2"):
+        load(tmp_path)
+
+
+def test_the_sample_set() -> None:
+    found = {b.name: (b.licence, len(b.items)) for b in load(SAMPLE)}
+    assert found == {
+        "gsm8k": ("MIT", 54), "humaneval": ("MIT", 54), "mbpp": ("CC-BY-4.0", 40),
+        "mmlu": ("MIT", 54),
+    }  # fmt: skip
+    for entry in json.loads((SAMPLE / "registry.json").read_text())["benchmarks"]:
+        assert (SAMPLE / entry["notice"]).is_file()
+
+
+@pytest.mark.fulldata
+def test_the_full_sets_are_read_as_published() -> None:
+    if "CORPUSMILL_DATA" not in os.environ:
+        pytest.skip("CORPUSMILL_DATA is not set")
+    found = {b.name: len(b.items) for b in load(Path(os.environ["CORPUSMILL_DATA"], "benchmarks"))}
+    assert found == {
+        "arc.ARC-Challenge-Test": 1150, "arc.arc_easy_prompts": 2376, "gsm8k": 1319,
+        "hellaswag": 1000, "humaneval": 164, "mbpp": 974, "mmlu": 14042, "piqa": 1838,
+        "truthfulqa": 817, "winogrande": 1267,
+    }  # fmt: skip

@@ -1,0 +1,113 @@
+"""The contamination stage and its verb."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corpusmill.pipeline.document import Document, Drop
+from corpusmill.pipeline.errors import AssetError, ConfigError, InputError, StageError
+from corpusmill.pipeline.stage import Asset
+from corpusmill.stages.decontaminate.ngram import STAGE, Ngram, NgramParams
+from corpusmill.stages.decontaminate.verb import contamination_jsonl
+
+FOLDER = Path(__file__).parents[3] / "configs" / "sample" / "benchmarks"
+CLEAN = "The ferry leaves at nine. " * 20
+
+
+def question(name: str, number: int = 0) -> tuple[str, str]:
+    row = json.loads((FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").split("\n")[number])
+    return f"{name}/{row['id']}", row["question"]
+
+
+def stage(**params: Any) -> Ngram:
+    made = STAGE(NgramParams(Asset(str(FOLDER)), **params))
+    made.setup()
+    return made
+
+
+def documents(*texts: str) -> list[Document]:
+    return [Document(id=f"{i:032x}", text=text, source="s") for i, text in enumerate(texts)]
+
+
+def test_drop() -> None:
+    name, text = question("gsm8k")
+    made = stage()
+    clean, bad = documents(CLEAN, CLEAN + text)
+    assert made.apply([clean, bad]) == [clean, Drop("contaminated", name)]
+    assert (made.reasons, dict(made.writes), clean.signals) == (("contaminated",), {}, {})
+    assert made.apply([]) == []
+
+
+def test_annotate_names_the_first_in_the_text() -> None:
+    (first, one), (_, two) = question("mmlu", 3), question("gsm8k", 2)
+    made = stage(action="annotate")
+    clean, bad = documents(CLEAN, f"{one}\n{CLEAN}\n{two}")
+    assert made.apply([clean, bad]) == [clean, bad]
+    assert made.reasons == ()
+    assert clean.signals == {"contamination_hits": 0}
+    assert bad.signals == {"contamination_hits": 2, "contamination_first": first}
+
+
+def test_public_items_are_passed_over() -> None:
+    name, text = question("gsm8k")
+    (document,) = documents(text)
+    assert stage(public=(name,)).apply([document]) == [document]
+
+
+def test_a_public_item_that_is_in_no_benchmark() -> None:
+    name, _ = question("gsm8k")
+    with pytest.raises(ConfigError, match="in no benchmark") as caught:
+        stage(public=(name.replace("gsm8k", "gsm9k"),))
+    assert caught.value.hint == f"did you mean {name!r}?"
+
+
+@pytest.mark.parametrize("params", [{"action": "mark"}, {"public": ("gsm8k",)}])
+def test_wrong_parameters(params: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=r"decontaminate\.ngram"):
+        NgramParams(Asset("x"), **params)
+
+
+def test_missing_benchmarks_and_a_stage_not_set_up() -> None:
+    made = STAGE(NgramParams(Asset("nowhere")))
+    with pytest.raises(AssetError, match="no such folder"):
+        made.setup()
+    with pytest.raises(StageError, match="before setup"):
+        made.apply(documents("x"))
+
+
+def test_verb(tmp_path: Path) -> None:
+    name, text = question("humaneval")
+    source, target = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    rows: list[dict[str, Any]] = [
+        {"id": "a", "text": CLEAN, "url": "u"},
+        {"id": "b", "text": CLEAN + text},
+    ]
+    source.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    summary = contamination_jsonl(source, target, FOLDER)
+    first, second = [json.loads(line) for line in target.read_text(encoding="utf-8").splitlines()]
+    assert first == {**rows[0], "contamination": []}
+    (hit,) = second.pop("contamination")
+    assert second == rows[1]
+    assert (f"{hit['benchmark']}/{hit['item']}", hit["method"], hit["coverage"]) == (
+        name, "ngram", 1.0,
+    )  # fmt: skip
+    assert hit["text"] == rows[1]["text"][hit["start"] : hit["end"]]
+    assert hit["text"] in text
+    assert (summary["rows"], summary["contaminated"]) == (2, 1)
+    assert {b["benchmark"]: b["found"] for b in summary["benchmarks"]} == {
+        "gsm8k": 0, "humaneval": 1, "mbpp": 0, "mmlu": 0,
+    }  # fmt: skip
+    assert {b["benchmark"]: (b["items"], b["visible"]) for b in summary["benchmarks"]} == {
+        "gsm8k": (54, 54), "humaneval": (54, 54), "mbpp": (40, 40), "mmlu": (54, 54),
+    }  # fmt: skip
+
+
+def test_verb_names_the_bad_row(tmp_path: Path) -> None:
+    source = tmp_path / "in.jsonl"
+    source.write_text('{"text": "fine"}\n{"id": 1}\n', encoding="utf-8")
+    with pytest.raises(InputError, match=r"in\.jsonl:2"):
+        contamination_jsonl(source, tmp_path / "out.jsonl", FOLDER)
