@@ -277,3 +277,17 @@ def test_decoded_shards_are_searched(run: Run, helpers: Any, tmp_path: Path) -> 
 def test_params() -> None:
     with pytest.raises(ConfigError, match="tokens_per_shard"):
         ShardsParams(tokens_per_shard=2**31)
+
+
+def test_golden(run: Run, helpers: Any, tokenizer: MemoryContext, spm: MemoryContext) -> None:
+    """The same on every Python; another digest needs another version of the stage or pins."""
+    ctx = run(helpers["make_docs"](40), partitions=2, tokens_per_shard=500)
+    digests = [
+        hashlib.sha256(c.files()[name].read_bytes()).hexdigest()[:16]
+        for c, name in (
+            (tokenizer, "tokenizer/tokenizer.json"),
+            (spm, "tokenizer/tokenizer.model"),
+            (ctx, "shards/manifest.json"),
+        )
+    ]
+    assert digests == ["67b31555c76d8a32"]
