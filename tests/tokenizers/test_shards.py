@@ -290,4 +290,4 @@ def test_golden(run: Run, helpers: Any, tokenizer: MemoryContext, spm: MemoryCon
             (ctx, "shards/manifest.json"),
         )
     ]
-    assert digests == ["67b31555c76d8a32"]
+    assert digests == ["67b31555c76d8a32", "3c13ac37ba659c16", "937c2d0b6da01cb7"]
