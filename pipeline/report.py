@@ -129,7 +129,11 @@ def _contamination(lock: Lock) -> list[str]:
         return []
     keys = sorted({k for f in totals.values() for k in f})
     rows = [[bench, *(str(f.get(k, 0)) for k in keys)] for bench, f in sorted(totals.items())]
-    return ["benchmark items found in the shards:", *table(["benchmark", *keys], rows), ""]
+    return [
+        "benchmark items found in the shards (hits in documents):",
+        *table(["benchmark", *keys], rows),
+        "",
+    ]
 
 
 def status_data(root: Path) -> dict[str, Any]:

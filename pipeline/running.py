@@ -5,12 +5,11 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from .commits import missing_tasks, write_seal
 from .durable import fault_point, write_atomic
@@ -20,6 +19,7 @@ from .identity import pretty
 from .ledger import build_ledger, guard_phase, guard_sources
 from .local import LocalBackend
 from .planning import Phase, Plan, make_plan
+from .progress import Progress, quiet
 from .publish import publish
 from .recipe import Recipe
 
@@ -32,15 +32,6 @@ class RunResult:
     plan: Plan
     ledger: dict[str, Any]
     lock_path: Path
-
-
-def quiet(_: str) -> None:
-    """A `say` that says nothing."""
-
-
-def to_stderr(line: str) -> None:
-    """A `say` for terminals: progress goes to standard error."""
-    print(line, file=sys.stderr, flush=True)
 
 
 @contextmanager
@@ -86,10 +77,12 @@ def run(
     *,
     workers: int | None = None,
     say: Callable[[str], None] = quiet,
+    live: TextIO | None = None,
 ) -> RunResult:
     """Plans `recipe` and runs it in the folder `out` until everything is done.
 
-    `workers` is the number of local processes (default: the cores that this process may use).
+    `workers` is the number of local processes (default: the cores that this process may use);
+    `say` takes lines of progress, `live` is a terminal for the line that changes in place.
     Running again resumes. Raises ConfigError before any work, TaskError with the failed tasks,
     StageError where a guard stops the run, IntegrityError where an account does not balance.
     """
@@ -97,10 +90,11 @@ def run(
     plan = make_plan(recipe)
     with run_lock(root):
         put_plan(root, plan, say)
-        return run_plan(root, plan, workers or len(os.sched_getaffinity(0)), say)
+        cores = len(os.sched_getaffinity(0))
+        return run_plan(root, plan, workers or cores, Progress(say, live))
 
 
-def run_plan(root: Path, plan: Plan, workers: int, say: Callable[[str], None]) -> RunResult:
+def run_plan(root: Path, plan: Plan, workers: int, progress: Progress) -> RunResult:
     """Runs a plan that lies in its folder, whose lock the caller holds."""
     folder = RunFolder(root, plan)
     docs_left = sum(p.kind == "docs" for p in plan.phases)
@@ -108,7 +102,7 @@ def run_plan(root: Path, plan: Plan, workers: int, say: Callable[[str], None]) -
     reopen_cleaned(folder)
     with LocalBackend(root, workers) as backend:
         for phase in plan.phases:
-            run_phase(folder, phase, backend, say)
+            run_phase(folder, phase, backend, progress)
             guard_phase(folder, phase)
             docs_left -= phase.kind == "docs"
             if phase.kind == "docs" and docs_left == 0:
@@ -131,20 +125,19 @@ def reopen_cleaned(folder: RunFolder) -> None:
             needed |= set(phase.upstream)
 
 
-def run_phase(
-    folder: RunFolder, phase: Phase, backend: LocalBackend, say: Callable[[str], None]
-) -> None:
+def run_phase(folder: RunFolder, phase: Phase, backend: LocalBackend, progress: Progress) -> None:
     """Runs what is missing of a phase and seals it. Raises TaskError if a task failed."""
     place = folder.phase_folder(phase)
     if place.seal().exists():
         folder.seal(phase.name)  # checks that it is the seal of this key
-        say(f"{phase.name}: done before")
+        progress.line(f"{phase.name}: done before")
         return
     shutil.rmtree(place.root / "tmp", ignore_errors=True)  # attempts of a run that died
     missing = missing_tasks(place, phase.tasks)
+    progress.begin()
     if missing:
         errors = backend.run(
-            phase.name, missing, lambda done, total: say(f"{phase.name}: {done}/{total} tasks")
+            phase.name, missing, lambda done, total: progress.tick(phase.name, done, total)
         )
         if errors:
             first = min(errors)
@@ -155,4 +148,5 @@ def run_phase(
             )
     fault_point("seal")
     write_seal(place, phase.name, phase.key, phase.tasks)
+    progress.end(phase.name, phase.tasks)
     shutil.rmtree(place.root / "tmp", ignore_errors=True)

@@ -25,7 +25,7 @@ def _json(value: Any) -> None:
 def _recipe(options: Namespace) -> Any:
     from .recipe import Recipe
 
-    overrides = list(options.overrides)
+    overrides = [_from_here(o) for o in options.overrides]
     if options.partitions is not None:
         overrides.append(f"execution.partitions={options.partitions}")
     if options.task_bytes is not None:
@@ -34,6 +34,15 @@ def _recipe(options: Namespace) -> Any:
     if options.sample is None:
         return recipe
     return Recipe.load(options.recipe, (*overrides, f"sample={_share(recipe, options.sample)}"))
+
+
+def _from_here(override: str) -> str:
+    """A source's root given on the command line is relative to the working directory, one in a
+    recipe to the recipe."""
+    key, sep, value = override.partition("=")
+    if sep and key.endswith(".root") and not value.startswith("package:"):
+        return f"{key}={json.dumps(str(Path(value).expanduser().resolve()))}"
+    return override
 
 
 AVERAGE_RECORD_BYTES = 5000
@@ -52,11 +61,15 @@ def _share(recipe: Any, sample: str) -> str:
 
 
 def run(options: Namespace) -> int:
-    from . import running
+    from .progress import quiet, to_stderr
     from .report import report_lines
+    from .running import run as run_recipe
 
-    say = running.quiet if options.quiet else running.to_stderr
-    result = running.run(_recipe(options), options.out, workers=options.workers, say=say)
+    result = run_recipe(
+        _recipe(options), options.out, workers=options.workers,
+        say=quiet if options.quiet else to_stderr,
+        live=sys.stderr if sys.stderr.isatty() and not options.quiet else None,
+    )  # fmt: skip
     if options.json:
         _json({"run": str(result.root), "lock": str(result.lock_path), "ledger": result.ledger})
         return 0
@@ -85,7 +98,8 @@ def _example(root: Path) -> str:
 
 def plan(options: Namespace) -> int:
     from .planning import make_plan
-    from .running import put_plan, run_lock, to_stderr
+    from .progress import to_stderr
+    from .running import put_plan, run_lock
 
     made = make_plan(_recipe(options))
     root = Path(options.out).resolve()

@@ -1,0 +1,102 @@
+"""The command line: exit codes, streams, JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from corpusmill.pipeline import Recipe, run
+from corpusmill.pipeline.cli import main
+
+from .conftest import RECIPE
+
+
+@pytest.fixture
+def root(corpus: Path, small: Callable[..., Recipe]) -> Path:
+    (corpus / "recipe.yaml").write_text(RECIPE)
+    return run(small(), corpus / "run", workers=1).root
+
+
+def test_reporting_verbs(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(root)]) == 0
+    shown = capsys.readouterr().out
+    assert "80 records read = 72 kept + 8 dropped + 0 errors" in shown
+    assert "duplicate_content 8" in shown
+    assert main(["report", str(root), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["records"]["kept"] == 72
+    assert main(["status", str(root), "--json"]) == 0
+    status = json.loads(capsys.readouterr().out)
+    assert status["finished"] is True
+    assert [p["tasks"] for p in status["phases"]] == [4, 4, 4]
+    assert main(["status", str(root)]) == 0
+    assert "03-docs" in capsys.readouterr().out
+    assert main(["why", "https://h4.example/9", "--run", str(root), "--json"]) == 0
+    story = json.loads(capsys.readouterr().out)[0]
+    assert {e["outcome"] for e in story["events"]} <= {"kept", "dropped"}
+    assert main(["verify", str(root)]) == 0
+    assert "all as locked" in capsys.readouterr().out
+    assert main(["diff", str(root), str(root), "--exit-code"]) == 0
+
+
+def test_a_flipped_byte_exits_3(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = sorted(root.glob("phases/03-docs-*/data/*/*.parquet"))[0]
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 4
+    path.write_bytes(bytes(data))
+    assert main(["verify", str(root), "--json"]) == 3
+    assert path.name in json.loads(capsys.readouterr().out)["faults"][0]
+
+
+def test_validate_and_errors(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recipe = corpus / "recipe.yaml"
+    recipe.write_text(RECIPE)
+    assert main(["validate", str(recipe)]) == 0
+    assert "2 steps, 1 sources, valid" in capsys.readouterr().out
+    recipe.write_text(RECIPE.replace("steps:", "stepz:"))
+    assert main(["validate", str(recipe)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("corpusmill: ")
+    assert "hint: did you mean 'steps'?" in captured.err
+    assert main(["report", str(corpus / "nothing")]) == 2
+    assert main(["run", str(corpus / "none.yaml"), "--out", str(corpus / "x")]) == 2
+    assert main([]) == 2
+
+
+def test_a_bad_order_is_warned_about(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recipe = corpus / "recipe.yaml"
+    recipe.write_text(RECIPE.replace("  - dedup.exact", "  - dedup.minhash\n  - dedup.exact"))
+    assert main(["validate", str(recipe)]) == 0
+    assert "warning: dedup.exact comes after dedup.minhash" in capsys.readouterr().out
+
+
+def test_lists(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ls", "stages", "--json"]) == 0
+    names = {row["stage"] for row in json.loads(capsys.readouterr().out)}
+    assert {
+        "sources.warc",
+        "extract.tiers",
+        "dedup.minhash",
+        "clean.pii",
+        "tokenizers.bpe",
+    } <= names
+    assert main(["ls", "recipes"]) == 0
+    assert "configs/recipes/sample.yaml" in capsys.readouterr().out
+    assert main(["ls", "signals", "--json"]) == 0
+    assert any(r["signal"] == "lang" for r in json.loads(capsys.readouterr().out))
+
+
+def test_a_share_and_a_number_of_documents(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = corpus / "recipe.yaml"
+    recipe.write_text(RECIPE)
+    assert (
+        main(["plan", str(recipe), "--out", str(corpus / "p"), "--sample", "0.25", "--json"]) == 0
+    )
+    planned = json.loads((corpus / "p" / "plan.json").read_text())
+    assert planned["recipe"]["sample"] == "0.25"
+    assert main(["plan", str(recipe), "--out", str(corpus / "q"), "--sample", "0"]) == 2
