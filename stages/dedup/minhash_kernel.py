@@ -33,24 +33,32 @@ def sketch(  # type: ignore[no-untyped-def]
     drop = np.uint64(1)  # _BASE ** ngram
     for _ in range(ngram):
         drop *= _BASE
+    longest = 0
+    for doc in range(len(doc_start) - 1):
+        longest = max(longest, doc_start[doc + 1] - doc_start[doc])
+    shingles = np.empty(longest, np.uint64)
     for doc in range(len(doc_start) - 1):
         first = doc_start[doc]
         stop = doc_start[doc + 1]
         if first == stop:
             continue
         size = min(ngram, stop - first)
-        for p in range(width):
-            mins[doc, p] = _LAST
+        count = 0
         rolling = np.uint64(0)
         for at in range(first, stop):
             rolling = rolling * _BASE + words[at]
             if at - first >= size:
                 rolling -= words[at - size] * drop
             if at - first + 1 >= size:
-                shingle = mix(rolling + _LENGTH * np.uint64(size))
-                for p in range(width):
-                    value = shingle * factors[p] + terms[p]
-                    mins[doc, p] = min(mins[doc, p], value)
+                shingles[count] = mix(rolling + _LENGTH * np.uint64(size))
+                count += 1
+        for p in range(width):  # in this order the inner loop becomes vector code
+            factor = factors[p]
+            term = terms[p]
+            least = _LAST
+            for at in range(count):
+                least = min(least, shingles[at] * factor + term)
+            mins[doc, p] = least
         for band in range(width // rows):
             key = mix(np.uint64(band + 1) * _LENGTH)
             for p in range(band * rows, (band + 1) * rows):
