@@ -34,7 +34,9 @@ import numpy as np
 from corpusmill.pipeline.errors import AssetError, ConfigError
 from corpusmill.stages.words import WordTable, tokenise
 
+from . import overlap
 from .benchmarks import Benchmark
+from .overlap import GRAM
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -42,18 +44,10 @@ if TYPE_CHECKING:
     U64 = npt.NDArray[np.uint64]
     I64 = npt.NDArray[np.int64]
 
-GRAM: Final = 5
-"""Words of the n-grams that propose candidates."""
-
 COMMON: Final = 64
 """An n-gram in more items than this proposes none, unless an item has no rarer one."""
 
 _FILTER_BITS: Final = 25
-_ODD: Final = np.array(
-    [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x27D4EB2F165667C5,
-     0xD6E8FEB86659FD93],
-    dtype=np.uint64,
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -176,7 +170,7 @@ class ContaminationIndex:
     def _make_table(self) -> None:
         grams, owner, place = [], [], []
         for number, entry in enumerate(self.entries):
-            own = _grams(entry.words)
+            own = overlap.grams(entry.words)
             grams.append(own)
             owner.append(np.full(len(own), number, np.int64))
             place.append(np.arange(len(own), dtype=np.int64))
@@ -222,7 +216,7 @@ class ContaminationIndex:
 
     def _candidates(self, table: WordTable) -> Iterable[tuple[int, int, I64, I64]]:
         """(document, entry, places in the table, places in the item) where enough is shared."""
-        gram = _grams(table.hash)
+        gram = overlap.grams(table.hash)
         index = gram >> np.uint64(64 - _FILTER_BITS)
         bit = self._bits[(index >> np.uint64(3)).astype(np.int64)] >> (index & np.uint64(7)).astype(
             np.uint8
@@ -272,11 +266,11 @@ class ContaminationIndex:
         shown = places[best : best + int(inside[best])]
         first, last = int(shown.min()), int(shown.max()) + GRAM
         rules = self.rules
-        covered, distinct = _covered(entry.words, window, rules.ngram_words)
+        covered, distinct = overlap.covered(entry.words, window, rules.ngram_words)
         most = max(rules.ngram_percent * size, 100 * min(rules.run_words, size))
         if covered * 100 >= most and distinct >= rules.ngram_words:
             return "ngram", round(covered / size, 6), first, last
-        run, distinct = _longest_run(entry.words, window)
+        run, distinct = overlap.longest_run(entry.words, window)
         if run >= rules.run_words and run * 100 >= rules.run_percent * size and distinct >= GRAM:
             return "run", round(run / size, 6), first, last
         share = self._window(entry.words, window)
@@ -298,7 +292,7 @@ class ContaminationIndex:
                 there[word] -= 1
             percent = rules.window_percent
         else:
-            kept = _in_order(item, window)
+            kept = overlap.in_order(item, window)
             percent = rules.order_percent
         held = sum(weight for weight, there_is in zip(weights, kept, strict=True) if there_is)
         total = sum(weights)
@@ -316,8 +310,8 @@ class ContaminationIndex:
             end = start + size
             near = self.rules.near_words
             sides = (words[end : end + near], words[max(0, start - near) : start])
-            seen = [other for other in entry.others if any(_holds(s, other) for s in sides)]
-            right = len(entry.answer) > 0 and any(_holds(s, entry.answer) for s in sides)
+            seen = [other for other in entry.others if any(overlap.holds(s, other) for s in sides)]
+            right = len(entry.answer) > 0 and any(overlap.holds(s, entry.answer) for s in sides)
             evidence = size + sum(len(other) for other in seen)
             enough = right or len(seen) >= 2 or any(len(other) >= 3 for other in seen)
             alone = size >= self.rules.alone_words and entry.kind == "question"
@@ -384,70 +378,3 @@ def _rarity(entries: Sequence[_Entry]) -> dict[int, int]:
     for entry in entries:
         holders.update(set(entry.words.tolist()))
     return {word: (len(entries) // n).bit_length() for word, n in holders.items()}
-
-
-def _grams(words: U64) -> U64:
-    """A 64-bit hash of each `GRAM` words in a row (empty for fewer)."""
-    count = max(0, len(words) - GRAM + 1)
-    total = np.zeros(count, np.uint64)
-    for i in range(GRAM):
-        total += words[i : i + count] * _ODD[i]
-    total ^= total >> np.uint64(29)
-    total *= _ODD[0]
-    return total
-
-
-def _covered(item: U64, window: U64, n: int) -> tuple[int, int]:
-    """How many words of `item` lie in one of its n-grams that `window` has too, and how many
-    different words these are."""
-    there = {window[i : i + n].tobytes() for i in range(len(window) - n + 1)}
-    covered = np.zeros(len(item), np.bool_)
-    for i in range(len(item) - n + 1):
-        if item[i : i + n].tobytes() in there:
-            covered[i : i + n] = True
-    return int(covered.sum()), len(np.unique(item[covered]))
-
-
-def _longest_run(item: U64, window: U64) -> tuple[int, int]:
-    """Words in the longest common run, and how many different ones."""
-    best = end = 0
-    previous = np.zeros(len(window) + 1, np.int64)
-    for i, word in enumerate(item):
-        current = np.zeros(len(window) + 1, np.int64)
-        current[1:] = np.where(window == word, previous[:-1] + 1, 0)
-        if int(current.max()) > best:
-            best, end = int(current.max()), i + 1
-        previous = current
-    return best, len(np.unique(item[end - best : end]))
-
-
-def _in_order(item: U64, window: U64) -> list[bool]:
-    """Which words of `item` belong to a longest common subsequence with `window`."""
-    rows = [np.zeros(len(window) + 1, np.int64)]
-    for word in item:
-        above = rows[-1]
-        matched = np.where(window == word, above[:-1] + 1, above[1:])
-        row = np.zeros(len(window) + 1, np.int64)
-        np.maximum.accumulate(matched, out=row[1:])
-        rows.append(row)
-    kept = [False] * len(item)
-    j = len(window)
-    for i in range(len(item), 0, -1):
-        if rows[i][j] == rows[i - 1][j]:
-            continue
-        while rows[i][j - 1] == rows[i][j]:
-            j -= 1
-        kept[i - 1] = True
-        j -= 1
-    return kept
-
-
-def _holds(words: U64, other: U64) -> bool:
-    """Does `other` occur in `words`, whole and in a row?"""
-    size = len(other)
-    if not size or size > len(words):
-        return False
-    return any(
-        np.array_equal(words[i : i + size], other)
-        for i in np.flatnonzero(words[: len(words) - size + 1] == other[0]).tolist()
-    )
