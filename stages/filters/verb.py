@@ -49,8 +49,8 @@ def filter_jsonl(
     """Adds `signals`, `keep` and `reason` to every row of a JSONL file with a field `text`.
 
     `steps` (default: `default_steps`) are measure, map and decide stages on documents, run in
-    order; a row that one of them drops is not given to the later ones. A row that a map stage changed
-    and that is kept has the new text as `clean_text`. `reason` is None for kept rows, the reason
+    order; a row that one of them drops is not given to the later ones. A kept row that a map stage
+    changed has the new text as `clean_text`. `reason` is None for kept rows, the reason
     of the drop, or ``error_<type>``. Rows without a string in `text` are written with the reason
     ``error_no_text``. All rows are written, in order, with their other fields as they were.
 

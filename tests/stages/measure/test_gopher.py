@@ -1,0 +1,69 @@
+"""`measure.gopher`: every signal worked out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corpusmill.pipeline.errors import ConfigError
+from corpusmill.stages.measure.gopher import MeasureGopher, Params
+from corpusmill.stages.measure.language_codes import LANGUAGES
+from corpusmill.stages.measure.stop_words import LANGUAGES as WITH_LIST
+from corpusmill.stages.measure.stop_words import stop_hashes, stop_words
+
+
+def test_by_hand(measure: Any) -> None:
+    text = "The cat, and the #dog...\r\n\r\n- of 12 --\r\nso on…\r\n"
+    (signals,) = measure(MeasureGopher(Params(language="en")), [text])
+    assert signals == {
+        "gopher_rule": "spaced",
+        "gopher_words": 9,  # the cat and the dog of 12 so on
+        "gopher_mean_word": 2.555556,  # 23 characters
+        "gopher_hash_ratio": 0.111111,
+        "gopher_ellipsis_ratio": 0.222222,
+        "gopher_bullet_lines": 0.333333,  # of 3 lines that are not blank
+        "gopher_ellipsis_lines": 0.666667,
+        "gopher_alpha_words": 0.727273,  # 8 of 11 tokens; not "-", "12", "--"
+        "gopher_stop_words": 3,  # the, and, of
+    }
+
+
+def test_capitals_have_stop_words(measure: Any) -> None:
+    (signals,) = measure(MeasureGopher(Params(language="en")), ["THE END OF TIME AND THAT IS ALL"])
+    assert signals["gopher_stop_words"] == 4
+
+
+def test_stop_words_follow_the_language(measure: Any) -> None:
+    text = "Der Hund und die Katze sind nicht in der Stadt."
+    stage = MeasureGopher(Params())
+    assert stage.reads == ("lang",)
+    assert measure(stage, [text], lang="de")[0]["gopher_stop_words"] == 5
+    assert measure(stage, [text], lang="en")[0]["gopher_stop_words"] == 0
+    assert "gopher_stop_words" not in measure(stage, [text], lang="ko")[0]
+    assert "gopher_stop_words" not in measure(stage, [text], lang="und")[0]
+
+
+def test_unspaced(measure: Any) -> None:
+    (signals,) = measure(MeasureGopher(Params(language="en")), ["今天天气很好。我们去公园吧。2024"])
+    assert signals["gopher_rule"] == "unspaced"
+    assert signals["gopher_words"] == 7  # twelve Han characters and a number
+    assert "gopher_mean_word" not in signals
+    assert "gopher_stop_words" not in signals
+    assert signals["gopher_alpha_words"] == 0.909091  # 10 pairs of 11 words
+
+
+def test_empty(measure: Any) -> None:
+    (signals,) = measure(MeasureGopher(Params(language="en")), ["\r\n \t"])
+    assert signals["gopher_words"] == 0
+    assert signals["gopher_alpha_words"] == 0.0
+    assert "gopher_mean_word" not in signals
+
+
+def test_lists() -> None:
+    assert stop_words("en") == ("and", "be", "have", "of", "that", "the", "to", "with")
+    assert set(WITH_LIST) <= set(LANGUAGES)
+    for language in WITH_LIST:
+        assert len(stop_hashes(language)) >= 8
+    with pytest.raises(ConfigError, match="'xx'"):
+        Params(language="xx")
