@@ -1,1 +1,53 @@
-"""From a page's bytes to a document's text."""
+"""From a page's bytes to a document's text.
+
+>>> from corpusmill.stages.extract import extract
+>>> extract("<html><body><div><p>Some words.</p></div></body></html>", tier="fast").text
+'Some words.'
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .libraries import Format
+    from .policy import Path, Tier
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What `extract` found on a page."""
+
+    text: str
+    path: Path
+    """Which path gave the text: resiliparse, resiliparse_all or trafilatura."""
+    words: int
+    all_words: int
+    """Words of all the page's text, menus and footers included."""
+    title: str
+    charset: str
+    metadata: dict[str, str] = field(default_factory=dict)
+    """Some of author, date, sitename, license; only if asked for."""
+
+
+def extract(
+    html: str | bytes,
+    *,
+    url: str | None = None,
+    tier: Tier = "default",
+    format: Format = "text",
+    metadata: bool = False,
+) -> Extracted:
+    """The main text of one page, in this process.
+
+    `html` as bytes is decoded by `corpusmill.stages.extract.charset`. Raises InputError if the
+    page is over the budgets of `corpusmill.stages.extract.page.Limits` or a library fails on it,
+    ConfigError for an unknown tier or format, StageError if a library cannot be used.
+    """
+    from .once import extract_once
+
+    return extract_once(html, url=url or "", tier=tier, form=format, metadata=metadata)
+
+
+__all__ = ["Extracted", "extract"]

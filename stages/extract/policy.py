@@ -1,0 +1,82 @@
+"""The tiers: which library's text a page gets, decided by word counts.
+
+Thresholds are exact integer comparisons of `count_words`. Where a policy consults both libraries
+the page is parsed by each only when needed.
+
+    fast          resiliparse; all text of the page where that has fewer than 50 words
+    default       resiliparse; where that has fewer than 200 words trafilatura, unless it has
+                  fewer than 0.6 times resiliparse's
+    quality       trafilatura; resiliparse where trafilatura has fewer than half its words
+    trafilatura   trafilatura alone
+    resiliparse   resiliparse alone
+
+The thresholds come from our comparison of extractors on WCXB (development split) and the
+article-extraction-benchmark; few values were tried. resiliparse loses 6 to 8 % of pages nearly
+whole, where one ``class="share"`` (or popup, menu, hidden …) holds all text: hence "fewer than".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from .libraries import Format, ResiliparsePage, trafilatura_text
+from .wordcount import count_words
+
+Tier = Literal["fast", "default", "quality", "trafilatura", "resiliparse"]
+TIERS: tuple[Tier, ...] = get_args(Tier)
+
+FAST_ALL_TEXT_BELOW = 50
+"""`fast` takes all text where the main content has fewer words than this."""
+DEFAULT_SECOND_BELOW = 200
+"""`default` asks trafilatura where resiliparse's main content has fewer words than this."""
+
+Path = Literal["resiliparse", "resiliparse_all", "trafilatura"]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The text of a page, the path that gave it, and how many words the page has in all."""
+
+    text: str
+    path: Path
+    words: int
+    all_words: int
+
+
+def libraries_of(tier: Tier) -> tuple[str, ...]:
+    """The libraries that `tier` may call. (All tiers count all text by resiliparse.)"""
+    if tier in ("fast", "resiliparse"):
+        return ("resiliparse",)
+    return ("resiliparse", "trafilatura")
+
+
+def choose(html: str, tier: Tier, form: Format = "text") -> Choice:
+    """The text of `html` under `tier`. The choice is always made on plain text, so that Markdown
+    comes from the same path. Raises LibraryError where a library does."""
+    page = ResiliparsePage(html)
+    all_text = page.text(main=False)
+    main = page.text(main=True) if tier != "trafilatura" else ""
+    main_words = count_words(main)
+    path: Path = "resiliparse"
+    text, words = main, main_words
+    if tier == "fast":
+        if main_words < FAST_ALL_TEXT_BELOW:
+            path, text, words = "resiliparse_all", all_text, count_words(all_text)
+    elif tier == "trafilatura" or (tier == "default" and main_words < DEFAULT_SECOND_BELOW):
+        second = trafilatura_text(html)
+        second_words = count_words(second)
+        if tier == "trafilatura" or 5 * second_words >= 3 * main_words:
+            path, text, words = "trafilatura", second, second_words
+    elif tier == "quality":
+        second = trafilatura_text(html)
+        second_words = count_words(second)
+        if 2 * second_words >= main_words:
+            path, text, words = "trafilatura", second, second_words
+    all_words = words if path == "resiliparse_all" else count_words(all_text)
+    if form == "markdown":
+        if path == "trafilatura":
+            text = trafilatura_text(html, form="markdown")
+        else:
+            text = page.text(main=path == "resiliparse", form="markdown")
+    return Choice(text, path, words, all_words)

@@ -1,0 +1,174 @@
+"""``extract.tiers``: the text of a page by two libraries and a choice between them.
+
+Decodes the page, refuses what is over budget, rewrites formulas and code, and takes the text by
+the policy of the tier (see `corpusmill.stages.extract.policy`), in a process that can be killed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from corpusmill.pipeline.document import Document, Drop, Failure, Outcome, Page, Scalar
+from corpusmill.pipeline.errors import ConfigError, StageError
+from corpusmill.pipeline.stage import SignalType, Stage
+
+from .charset import PINS as CHARSET_PINS
+from .charset import header_charset
+from .libraries import PINS as LIBRARY_PINS
+from .libraries import Format
+from .page import Answer, Limits, PageFunction, page_function
+from .policy import Tier
+from .worker import Request, Worker, WorkerLimits
+
+_SIGNALS: dict[str, SignalType] = {
+    "extract_path": "str",
+    "extract_words": "int",
+    "extract_all_words": "int",
+    "extract_fffd": "int",
+    "html_bytes": "int",
+}
+_METADATA_SIGNALS: dict[str, SignalType] = {
+    "page_author": "str",
+    "page_date": "str",
+    "page_site": "str",
+}
+
+
+@dataclass(frozen=True)
+class TiersParams:
+    """Parameters of ``extract.tiers``."""
+
+    tier: Tier = "default"
+    """fast, default, quality, or one library alone: trafilatura, resiliparse."""
+    format: Format = "text"
+    """text or markdown."""
+    min_chars: int = 1
+    """Texts with fewer characters are dropped as ``empty_text``."""
+    metadata: bool = False
+    """Also author, date, site and licence as the page states them (trafilatura): signals
+    ``page_author``, ``page_date``, ``page_site``, absent where not stated, and ``licence``."""
+    limits: Limits = Limits()  # noqa: RUF009 - frozen
+    worker: WorkerLimits = WorkerLimits()  # noqa: RUF009 - frozen
+    isolate: bool = True
+    """Extract in a process that can be killed. False: in this one, without safety net."""
+
+    def __post_init__(self) -> None:
+        if self.min_chars < 0:
+            raise ConfigError(f"min_chars is {self.min_chars}", hint="give 0 or more")
+
+    def page_config(self) -> dict[str, Any]:
+        """The configuration of the page function, as JSON values."""
+        return {
+            "tier": self.tier,
+            "form": self.format,
+            "metadata": self.metadata,
+            "limits": asdict(self.limits),
+        }
+
+
+class ExtractTiers(Stage):
+    """Pages to documents.
+
+    Signals: ``extract_path`` (which path gave the text: resiliparse, resiliparse_all or
+    trafilatura), ``extract_words`` and ``extract_all_words`` (words of the text, and of all text
+    of the page), ``extract_fffd`` (U+FFFD in the text), ``html_bytes`` (decoded page in UTF-8).
+    """
+
+    name = "extract.tiers"
+    version = 1
+    kind = "map"
+    pins = tuple(sorted({*LIBRARY_PINS, *CHARSET_PINS}))
+    takes = "page"
+    Params = TiersParams
+
+    def __init__(self, params: TiersParams) -> None:
+        super().__init__(params)
+        self.writes: Mapping[str, SignalType] = (
+            {**_SIGNALS, **_METADATA_SIGNALS} if params.metadata else dict(_SIGNALS)
+        )
+        self.reasons = ("empty_text", "over_budget_bytes", "over_budget_depth", "over_budget_nodes")
+        self.errors = ("extractor_crash", "extractor_error", "extractor_timeout")
+        self._worker: Worker | None = None
+        self._function: PageFunction | None = None
+
+    def setup(self) -> None:
+        """Starts the process (or loads the libraries here) and tests them on a known page."""
+        params: TiersParams = self.params
+        if params.isolate:
+            self._worker = Worker(params.page_config(), params.worker)
+            self._worker.start()
+        else:
+            self._function = page_function(params.page_config())
+
+    def apply(self, batch: Sequence[Page]) -> list[Outcome]:
+        """A `Document`, `Drop` or `Failure` for each page."""
+        answers = self._answers([_request(page) for page in batch])
+        return [self._outcome(p, a) for p, a in zip(batch, answers, strict=True)]
+
+    def close(self) -> None:
+        """Ends the process."""
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
+
+    def _answers(self, requests: list[Request]) -> list[Answer]:
+        if self._worker is not None:
+            return self._worker.run(requests)
+        if self._function is None:
+            raise StageError("extract.tiers was not set up", hint="call setup() before apply()")
+        function = self._function
+        return [function(dict(r.head), r.body) for r in requests]
+
+    def _outcome(self, page: Page, answer: Answer) -> Outcome:
+        if "error" in answer:
+            return Failure(answer["error"], answer.get("message", ""))
+        if "drop" in answer:
+            return Drop(answer["drop"], answer["value"])
+        text: str = answer["text"]
+        if len(text) < self.params.min_chars:
+            return Drop("empty_text", len(text))
+        document = Document(page.id, text, page.source, page.meta, page.signals)
+        _fill(document, answer)
+        return document
+
+
+def _request(page: Page) -> Request:
+    head: dict[str, Any] = {}
+    label = header_charset(
+        page.headers.get("content-type", "") or str(page.meta.get("content_type", ""))
+    )
+    if label:
+        head["header"] = label
+    for key in ("url", "date"):
+        if page.meta.get(key):
+            head[key] = page.meta[key]
+    return Request(head, page.body)
+
+
+def _fill(document: Document, answer: Answer) -> None:
+    meta: dict[str, Scalar] = document.meta
+    for key in ("charset", "charset_declared", "charset_rule", "title"):
+        if answer[key]:
+            meta[key] = answer[key]
+    signals = document.signals
+    signals["extract_path"] = answer["path"]
+    signals["extract_words"] = answer["words"]
+    signals["extract_all_words"] = answer["all_words"]
+    signals["extract_fffd"] = answer["fffd"]
+    signals["html_bytes"] = answer["html_bytes"]
+    stated = answer.get("metadata", {})
+    for key, signal in (
+        ("author", "page_author"),
+        ("date", "page_date"),
+        ("sitename", "page_site"),
+    ):
+        if key in stated:
+            signals[signal] = stated[key]
+    if "license" in stated and not meta.get("licence"):
+        meta["licence"] = stated["license"]
+        meta["licence_where"] = "page"
+
+
+STAGE = ExtractTiers
