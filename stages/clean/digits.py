@@ -176,8 +176,10 @@ def ssns(work: str) -> Iterator[Span]:
 
 _BLANK: Final = r"[ \u00a0\u2009\u202f]"
 _GAP: Final = rf"(?:{_BLANK}?[\-./()\u2010-\u2013]{{1,2}}{_BLANK}?|{_BLANK})"
+# Begins with a class of characters, so that the search can skip to where one stands.
 _PHONE: Final = re.compile(
-    rf"(?<![0-9A-Za-z_])(?<![0-9][.,/\-])(?:\+{SPACE}?)?\(?[0-9](?:{_GAP}?[0-9]){{5,16}}"
+    r"[+(0-9](?<![0-9A-Za-z_][+(0-9])(?<![0-9][.,/\-][+(0-9])"
+    rf"(?:(?<=\+){SPACE}?\(?[0-9]|(?<=\()[0-9]|(?<=[0-9]))(?:{_GAP}?[0-9]){{5,16}}"
     r"(?:[ ]?(?:x|ext\.?|#)[ ]?[0-9]{1,5})?(?![0-9A-Za-z_]|[.,:/\-][0-9])"
 )
 _EXTENSION: Final = re.compile(r"[ ]?(?:x|ext\.?|#)[ ]?[0-9]{1,5}$")
