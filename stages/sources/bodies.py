@@ -114,20 +114,14 @@ def _dechunk(data: bytes) -> tuple[bytes, str]:
             return data, "not"  # a first line that only looks like a size
 
 
-def _zlib(data: bytes, wbits: int, cap: int, bite: int = 0) -> tuple[bytes, bool, bool]:
-    """(inflated bytes, reached the end, met an error). `bite` feeds that many bytes at a time."""
+def _zlib(data: bytes, wbits: int, cap: int) -> tuple[bytes, bool, bool]:
+    """(inflated bytes, reached the end, met an error)."""
     parts: list[bytes] = []
     have = 0
-    at = 0
+    left = data
     inflate = zlib.decompressobj(wbits)
-    left = b""
     try:
-        while True:
-            if not left:
-                left = data[at : at + bite] if bite else data[at:]
-                at += len(left)
-                if not left:
-                    return b"".join(parts), False, False
+        while left:
             piece = inflate.decompress(left, _OUT)
             parts.append(piece)
             have += len(piece)
@@ -135,16 +129,42 @@ def _zlib(data: bytes, wbits: int, cap: int, bite: int = 0) -> tuple[bytes, bool
                 raise BodyTooLarge(f"inflates past {cap} bytes")
             left = inflate.unconsumed_tail
             if inflate.eof:
-                rest = inflate.unused_data + data[at:]
-                if wbits != 31 or not rest.startswith(b"\x1f\x8b\x08"):
+                left = inflate.unused_data
+                if wbits != 31 or not left.startswith(b"\x1f\x8b\x08"):
                     return b"".join(parts), True, False
-                data, at, left = rest, 0, b""  # the next gzip member
-                inflate = zlib.decompressobj(wbits)
+                inflate = zlib.decompressobj(wbits)  # the next gzip member
     except zlib.error:
-        if bite:
-            return b"".join(parts), False, True
-        # Again in small bites, to keep what lies before the error.
-        return _zlib(data, wbits, cap, bite=64)[0], False, True
+        return _before_error(data, wbits, cap), False, True
+    return b"".join(parts), False, False
+
+
+def _before_error(data: bytes, wbits: int, cap: int) -> bytes:
+    """What can be inflated before the first error. (A call that fails gives nothing, so the
+    failing stretch is fed again byte by byte.)"""
+    parts: list[bytes] = []
+    have = 0
+    inflate = zlib.decompressobj(wbits)
+    for at in range(0, len(data), 1024):
+        bite = data[at : at + 1024]
+        before = inflate.copy()
+        try:
+            parts.append(inflate.decompress(bite))
+            have += len(parts[-1])
+        except zlib.error:
+            try:
+                for i in range(len(bite)):
+                    parts.append(before.decompress(bite[i : i + 1]))
+            except zlib.error:
+                break
+        if have > cap:
+            raise BodyTooLarge(f"inflates past {cap} bytes")
+        if inflate.eof:
+            if wbits != 31 or not inflate.unused_data:
+                break
+            # The error is in a later member.
+            rest = inflate.unused_data + data[at + 1024 :]
+            return b"".join(parts) + _before_error(rest, wbits, cap - have)
+    return b"".join(parts)
 
 
 def _gunzip(data: bytes, cap: int) -> tuple[bytes, str]:
@@ -188,14 +208,14 @@ def _unbrotli(data: bytes, cap: int) -> tuple[bytes, str]:
     try:
         for at in range(0, len(data), 65536):
             piece = inflate.process(data[at : at + 65536], output_buffer_limit=_OUT)
-            while True:
+            while piece:
                 parts.append(piece)
                 have += len(piece)
                 if have > cap:
                     raise BodyTooLarge(f"inflates past {cap} bytes")
-                if inflate.is_finished() or inflate.can_accept_more_data():
-                    break
-                piece = inflate.process(b"", output_buffer_limit=_OUT)
+                piece = (
+                    b"" if inflate.is_finished() else inflate.process(b"", output_buffer_limit=_OUT)
+                )
             if inflate.is_finished():
                 return b"".join(parts), ""
     except brotli.error:

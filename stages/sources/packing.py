@@ -132,6 +132,18 @@ def sniff_packing(head: bytes) -> Packing:
     return "plain" if RECORD_START.search(head) else "unknown"
 
 
+def find_packing(data: mmap.mmap | bytes) -> Packing:
+    """The packing of a file. One that begins with junk is searched for the first record."""
+    packing = sniff_packing(data[:_PEEK])
+    if packing != "unknown":
+        return packing
+    candidates: tuple[Packing, ...] = ("gzip", "zstd")
+    for candidate in candidates:
+        if Stream(data, candidate).find_frame(0) < len(data):
+            return candidate
+    return "plain" if _RECORD_LINE.search(data) else "unknown"
+
+
 def _skippable(data: mmap.mmap | bytes, at: int) -> bool:
     magic = data[at : at + 4]
     return len(magic) == 4 and magic[1:] == b"\x2a\x4d\x18" and 0x50 <= magic[0] <= 0x5F

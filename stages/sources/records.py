@@ -23,7 +23,7 @@ from typing import Literal
 
 from corpusmill.pipeline.errors import IntegrityError
 
-from .packing import RECORD_START, Stream, sniff_packing
+from .packing import RECORD_START, Stream, find_packing
 
 MAX_HEADER = 1 << 20
 """Longest record header that is read. Real ones are under 2 kB; URLs can be 64 kB and more."""
@@ -64,7 +64,7 @@ def read_records(data: mmap.mmap | bytes, max_block: int) -> Iterator[RawRecord]
     size = len(data)
     if not size:
         return
-    packing = sniff_packing(data[:8192])
+    packing = find_packing(data)
     if packing == "unknown":
         kind = "no WARC, ARC, gzip or zstd file"
         yield RawRecord("bad", 0, 0, size, error="garbage", message=kind)
@@ -84,7 +84,7 @@ def read_at(data: mmap.mmap | bytes, offset: int, max_block: int) -> Iterator[Ra
     """The records of the member at `offset` (one, in most files), as `read_records` gives them."""
     if not 0 <= offset < len(data):
         return
-    packing = sniff_packing(data[:8192])
+    packing = find_packing(data)
     if packing == "unknown":
         if offset == 0:
             yield from read_records(data, max_block)
@@ -147,7 +147,7 @@ def _one(stream: Stream, max_block: int) -> RawRecord:
             return RawRecord("bad", offset, inner, error=stream.error[0], message=stream.error[1])
         return RawRecord("padding", offset, inner, message="line ends")
     start = stream.position
-    offset, inner = stream.place(start)
+    offset, inner = stream.place(begin if stream.packing == "plain" else start)
     record = RawRecord("bad", offset, inner)
     taken = _header(stream, record)
     if taken < 0:
@@ -222,10 +222,12 @@ def _border(stream: Stream) -> bool:
 
 def _header(stream: Stream, record: RawRecord) -> int:
     """Reads the header at `stream.at` into `record`; its length, or -1 with `record.error` set."""
-    stream.need(64)
+    stream.need(5)
     if stream.buf.startswith(b"WARC/", stream.at):
         return _warc_header(stream, record)
-    stream.need(8192)
+    while (have := len(stream.buf) - stream.at) < 8192 and b"\n" not in stream.buf[stream.at :]:
+        if not stream.need(have + 1):
+            break
     if RECORD_START.match(stream.buf, stream.at):
         return _arc_header(stream, record)
     record.error = "garbage"
@@ -234,17 +236,15 @@ def _header(stream: Stream, record: RawRecord) -> int:
 
 
 def _warc_header(stream: Stream, record: RawRecord) -> int:
-    have = 4096
     while True:
-        more = stream.need(have)
         buf, at = stream.buf, stream.at
         end, stop = header_end(buf, at, at + MAX_HEADER)
         if end >= 0:
             break
-        if not more or have > MAX_HEADER:
+        have = len(buf) - at
+        if have > MAX_HEADER or not stream.need(have + 1):
             record.error, record.message = "bad_header", "no end of the header"
             return -1
-        have *= 4
     raw = buf[at:end]
     headers = record.headers = parse_header_lines(raw)
     length = headers.get("content-length", "")
