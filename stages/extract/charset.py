@@ -14,12 +14,17 @@ Rules, in order; the name of the one that decided is `Decoded.rule`:
 
 Labels are read by the WHATWG Encoding Standard, so ``iso-8859-1`` is windows-1252 and ``gb2312``
 is gb18030. A label is believable if its codec decodes the page without an error and the text
-has few signs of a wrong codec (`oddities`). Labels of the Latin-1 family decode anything and are
-the default of many servers: they are believed only where the detectors' text is no better.
+has few signs of a wrong codec (`oddities`). Where the detectors name an encoding of another
+script, the text with fewer such signs wins. Labels of the Latin-1 family decode anything and are
+the default of many servers: they are believed only where the detectors agree, where their text
+reads worse, or where the two texts differ in a handful of characters.
 
-Measured on re-encoded pages, this order of witnesses got 99 % right with no label, with a right
-one and with a wrong one; the best single detector 96 %, detectors that trust labels 0 to 41 %
-with a wrong one. `decode` is a pure function; the detectors' versions are in `PINS`.
+Measured on declaration paragraphs (UDHR) of 26 languages in 48 pairs of language and encoding,
+five pages each, text right in at least 95 % of the non-ASCII characters: no label 236 of 236,
+right label 472 of 472, wrongly utf-8 236 of 236, wrongly iso-8859-1 215 of 216, wrongly shift_jis
+231 of 231, wrongly windows-1251 201 of 221, wrongly windows-1250 148 of 216 (Latin script pages
+keep a believable Latin label). The rules were adjusted on the same pages. `decode` is a pure
+function; the detectors whose versions determine it are in `PINS`.
 """
 
 from __future__ import annotations
@@ -141,17 +146,23 @@ def _legacy(body: bytes, first: int, header: str, in_page: str, declared: str) -
             continue
         if name in _LATIN1_FAMILY:
             # Servers' default. A guess that reads as well is better evidence.
-            few = _script(guess) == "latin" and _count_not_ascii(text) < _FEW // 2
+            few = guessed is not None and _differences(text, guessed) < _FEW
             believed = o < odd or guess in _LATIN1_FAMILY or (o == odd and few)
         elif _script(name) == _script(guess):
             believed = True
         else:
-            believed = o < odd or (o == odd and _count_not_ascii(text) < _FEW)
+            believed = o < odd or (o == odd and _count_not_ascii(text) < _SHORT)
         if believed:
             return _finish(text, name, declared, rule)
     if guessed is not None:
         return _finish(guessed, guess, declared, "detected")
     return _finish(_lenient(body, "windows-1252"), "windows-1252", declared, "fallback")
+
+
+def _differences(one: str, other: str) -> int:
+    if len(one) != len(other):
+        return max(len(one), len(other))
+    return sum(a != b for a, b in zip(one, other, strict=True))
 
 
 def _guess(body: bytes, first: int) -> tuple[str, str | None]:
@@ -217,9 +228,9 @@ def _nul_pattern(body: bytes) -> str:
     nul = [head[i::4].count(0) for i in range(4)]
     quarter = len(head) // 4
     few, many = quarter // 50, quarter // 5
-    if nul[0] <= few and min(nul[1:]) > quarter // 2:
+    if nul[0] <= few and min(nul[2:]) >= quarter - few:
         return "utf-32le"
-    if nul[3] <= few and min(nul[:3]) > quarter // 2:
+    if nul[3] <= few and min(nul[:2]) >= quarter - few:
         return "utf-32be"
     if max(nul[0], nul[2]) <= few and min(nul[1], nul[3]) >= many:
         return "utf-16le"
@@ -284,6 +295,7 @@ _LETTER = "A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ"
 _OTHER = "Ͱ-ϿЀ-ԯ֐-׿؀-ۿ\u0e00-\u0e7f"
 _LOWER = "a-zà-öø-ÿά-ώа-џ"
 _UPPER = "A-ZÀ-ÖØ-ÞΑ-ΫЀ-Я"
+_RUN = "À-ĝĠ-İĲ-ŝŠ-ɏ"
 _ODD: tuple[tuple[re.Pattern[str], int], ...] = (
     # Control characters stand for open places of a code page.
     (re.compile("[\u0080-\u009f\ufffd]"), 2),
@@ -294,14 +306,20 @@ _ODD: tuple[tuple[re.Pattern[str], int], ...] = (
     # A symbol within a word.
     (re.compile("[A-Za-zÀ-ɏА-я][¡-©«-´¶¸¹»-¿×÷†-‡•‰‹›€™─-▟](?=[A-Za-zÀ-ɏА-я])"), 1),
     (re.compile("[─-▟](?=[А-яЀ-ӿA-Za-z])"), 1),
-    # Accented Latin letters in a row of three and more: bytes of another code.
-    (re.compile("[À-ɏ](?=[À-ɏ]{2})|(?<=[À-ɏ]{2})[À-ɏ]"), 1),
+    # Accented Latin letters in a row of three and more (but those of Turkish ışığı): bytes of
+    # another code.
+    (re.compile(f"[{_RUN}](?=[{_RUN}]{{2}})|(?<=[{_RUN}]{{2}})[{_RUN}]"), 1),
     # Halfwidth kana, and Han letters in the middle of Latin words.
     (re.compile("[ｦ-ﾟ]{2}"), 1),
     (re.compile("[A-Za-z][ｦ-ﾟ一-鿿](?=[a-z])"), 1),
 )
 _BELIEVABLE = 0.15
-_FEW = 100
+"""Oddities above which a label is not believed. Clean text has up to 0.03, mojibake of a
+non-Latin script over 0.5."""
+_FEW = 8
+"""Characters in which two decodings may differ before the detectors' word counts for more."""
+_SHORT = 100
+"""Non-ASCII bytes below which the detectors' word counts for less."""
 
 
 def oddities(text: str) -> float:
@@ -332,7 +350,7 @@ def _detect(body: bytes, first: int) -> str:
         return "euc-kr"
     guess = encoding_name(resiliparse(sample, max_len=_SAMPLE_BYTES))
     second = encoding_name(vote)
-    few = len(_NOT_ASCII.findall(sample)) < _FEW
+    few = len(_NOT_ASCII.findall(sample)) < _SHORT
     if few and second in _LATIN1_FAMILY and _script(guess) == "latin":
         # On few bytes resiliparse sees Central Europe in a handful of Western quotes.
         return second
