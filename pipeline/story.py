@@ -120,7 +120,10 @@ def trace_position(root: Path, shard: str, offset: int) -> dict[str, Any]:
     row = room_module("tokenizers.formats").locate(sidecar, offset)
     if row is None:
         raise ConfigError(f"the shard {shard!r} has no token {offset}")
-    return {"shard": f"{relative}.bin", "offset": offset, **dict(row)}
+    licences = {s["name"]: s["licence"] for s in Plan.load(root / "plan.json").recipe["sources"]}
+    found = {"shard": f"{relative}.bin", "offset": offset, **dict(row)}
+    found["source_licence"] = licences.get(str(row.get("source")))
+    return found
 
 
 def reread(root: Path, record: dict[str, Any], source: str) -> dict[str, Any] | None:
