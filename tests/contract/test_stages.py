@@ -1,14 +1,18 @@
 """What every stage promises, tried on every stage that is there.
 
 A stage is found by its line ``STAGE = ``; nothing is registered here. One that cannot be made from
-default parameters, or reads a file, has a row in `MADE_WITH`.
+default parameters, or reads a file, has a row in `MADE_WITH`. ``golden.json`` holds a digest of the
+outcomes of stages whose output is settled: it may change only together with the stage's version.
 """
 
 from __future__ import annotations
 
 import copy
 import dataclasses
+import hashlib
 import importlib.metadata
+import json
+import os
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -270,3 +274,44 @@ def test_what_edits_no_text_edits_no_text(name: str, params_of: Callable[[str], 
             assert getattr(old, "body", b"") == getattr(new, "body", b"")
     finally:
         stage.close()
+
+
+GOLDEN = Path(__file__).with_name("golden.json")
+ROWS: dict[str, dict[str, Any]] = json.loads(GOLDEN.read_text("utf-8"))
+
+
+def digest(outcomes: Sequence[Outcome]) -> str:
+    """sha256 of what became of the items, the signals sorted by name."""
+    lines = []
+    for o in outcomes:
+        if isinstance(o, Document | Page):
+            body = o.text if isinstance(o, Document) else o.body.hex()
+            lines.append(["kept", o.id, body, sorted(o.meta.items()), sorted(o.signals.items())])
+        elif isinstance(o, Drop):
+            lines.append(["drop", o.reason, o.value])
+        elif isinstance(o, Failure):
+            lines.append(["failure", o.type])
+    return hashlib.sha256(json.dumps(lines).encode()).hexdigest()
+
+
+@pytest.mark.parametrize("name", sorted(ROWS))
+def test_output_changes_only_with_the_version(name: str, params_of: Callable[[str], Any]) -> None:
+    """With CORPUSMILL_WRITE_GOLDEN set, writes the row instead (after a change of the inputs
+    above, or together with a new version)."""
+    stage: Stage = stage_class(name)(params_of(name))
+    stage.setup()
+    try:
+        given = digest(inputs(stage))
+        outcomes = digest(stage.apply(inputs(stage)))
+    finally:
+        stage.close()
+    now = {"version": stage.version, "inputs": given, "outcomes": outcomes}
+    if os.environ.get("CORPUSMILL_WRITE_GOLDEN"):
+        rows = json.loads(GOLDEN.read_text("utf-8")) | {name: now}
+        GOLDEN.write_text(json.dumps(rows, indent=2, sort_keys=True) + "\n", "utf-8")
+        return
+    row = ROWS[name]
+    assert given == row["inputs"], "the inputs above changed: write the rows anew"
+    if outcomes != row["outcomes"]:
+        assert now["version"] > row["version"], f"the output of {name} changed: raise its version"
+    assert now == row, "a new version: write its row anew"
