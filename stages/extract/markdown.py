@@ -19,13 +19,24 @@ MAX_LIST_NESTING = 50
 _HEADINGS = {f"h{n}": "#" * n for n in range(1, 7)}
 _SPACE = re.compile(r"[ \n\r\f]+")
 _FORMULA = re.compile(r"\$[^$\n]+\$")
-_ESCAPED = re.compile(r"\\([_*])")
+_ESCAPED = re.compile(r"(\\+)([*_`~\[\]<])")
 _MANY_LINES = re.compile(r"\n{3,}")
 
 
 def unescape_formulas(markdown: str) -> str:
-    """`markdown` with ``\\_`` and ``\\*`` between dollar signs written plainly."""
-    return _FORMULA.sub(lambda m: _ESCAPED.sub(r"\1", m.group(0)), markdown)
+    """`markdown` with what stands between dollar signs free of trafilatura's escapes.
+
+    It writes ``n`` backslashes before one of ``* _ ` ~ [ ] <`` as ``2 n + 1``; inside a formula
+    that breaks the TeX (``a_1`` becomes ``a\\_1``).
+    """
+    return _FORMULA.sub(lambda m: _ESCAPED.sub(_unescape, m.group(0)), markdown)
+
+
+def _unescape(match: re.Match[str]) -> str:
+    run = match.group(1)
+    if len(run) % 2 == 0:  # never written by the rule above
+        return match.group(0)
+    return run[: len(run) // 2] + match.group(2)
 
 
 def from_minimal_html(minimal: str) -> str:

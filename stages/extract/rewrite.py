@@ -167,7 +167,8 @@ def _code(tree: LexborHTMLParser) -> bool:
         for line in _innermost(pre, _BLOCKS_IN_CODE):
             if not line.text(deep=True).endswith("\n"):
                 line.insert_after("\n")
-                changed = True
+            line.unwrap()
+            changed = True
     return changed
 
 

@@ -1,0 +1,155 @@
+"""The worker process: order, hangs, crashes, memory, its parent's death."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corpusmill.pipeline.errors import ConfigError, StageError
+from corpusmill.stages.extract.worker import Request, Worker, WorkerLimits
+
+HERE = Path(__file__).parent
+
+
+def pages(*orders: str) -> list[Request]:
+    return [Request({"n": n}, order.encode()) for n, order in enumerate(orders)]
+
+
+@pytest.fixture
+def worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Worker]:
+    monkeypatch.syspath_prepend(str(HERE))
+    limits = WorkerLimits(cpu_seconds=1, memory_bytes=1024**3)
+    made = Worker({}, limits, function="bad_pages:make", stall_seconds=2.0)
+    made.start()
+    yield made
+    made.close()
+
+
+def test_answers_come_in_order_from_one_process(worker: Worker) -> None:
+    answers = worker.run(pages(*["ok"] * 200))
+    assert [a["n"] for a in answers] == list(range(200))
+    assert {a["seed"] for a in answers} == {"0"}
+    assert len({a["pid"] for a in answers}) == 1
+    assert answers[0]["pid"] != os.getpid()
+    assert worker.restarts == 0
+
+
+def test_an_empty_batch_is_no_work(worker: Worker) -> None:
+    assert worker.run([]) == []
+
+
+def test_bodies_larger_than_the_pipe(worker: Worker) -> None:
+    bodies = [b"x " + b"y" * size for size in (0, 70_000, 3_000_000, 1)]
+    answers = worker.run([Request({}, b) for b in bodies])
+    assert [a["body"] for a in answers] == [len(b) for b in bodies]
+
+
+def test_a_page_that_spins_is_a_timeout_and_the_others_go_on(worker: Worker) -> None:
+    answers = worker.run(pages("ok", "spin", "ok", "ok"))
+    assert [a.get("n") for a in answers] == [0, None, 2, 3]
+    assert answers[1] == {"error": "extractor_timeout", "message": "more than 1 CPU seconds"}
+    assert worker.restarts == 2  # the first loss, and the second try alone
+
+
+def test_a_page_that_waits_for_ever_is_a_timeout(worker: Worker) -> None:
+    answers = worker.run(pages("sleep", "ok"))
+    assert answers[0]["error"] == "extractor_timeout"
+    assert answers[1]["n"] == 1
+
+
+@pytest.mark.parametrize(
+    ("order", "message"),
+    [
+        ("kill", "killed by SIGSEGV"),
+        ("exit", "exit code 5"),
+        ("memory", "memory limit reached"),
+    ],
+)
+def test_a_page_that_ends_the_process_is_a_crash(worker: Worker, order: str, message: str) -> None:
+    answers = worker.run(pages("ok", order, "ok"))
+    assert answers[1] == {"error": "extractor_crash", "message": message}
+    assert [answers[0]["n"], answers[2]["n"]] == [0, 2]
+
+
+def test_a_page_that_crashes_once_is_tried_again(worker: Worker, tmp_path: Path) -> None:
+    head = {"n": 7, "mark": str(tmp_path / "mark")}
+    answers = worker.run([Request(head, b"once"), *pages("ok")])
+    assert [a["n"] for a in answers] == [7, 0]
+    assert worker.restarts == 1
+
+
+def test_what_a_page_raises_is_an_error_without_the_page_in_it(worker: Worker) -> None:
+    answers = worker.run(pages("raise", "ok"))
+    assert answers[0] == {"error": "extractor_error", "message": "ValueError"}
+    assert answers[1]["n"] == 1
+    assert worker.restarts == 0
+
+
+def test_every_page_of_a_batch_may_crash(worker: Worker) -> None:
+    answers = worker.run(pages("kill", "kill", "exit"))
+    assert [a["error"] for a in answers] == ["extractor_crash"] * 3
+
+
+def test_a_process_killed_between_batches_is_replaced(worker: Worker) -> None:
+    first = worker.run(pages("ok"))[0]["pid"]
+    os.kill(first, signal.SIGKILL)
+    second = worker.run(pages("ok", "ok"))
+    assert [a["n"] for a in second] == [0, 1]
+    assert second[0]["pid"] != first
+
+
+def test_a_function_that_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(HERE))
+    worker = Worker({"broken": True}, WorkerLimits(), function="bad_pages:make")
+    with pytest.raises(StageError, match="no such library"):
+        worker.start()
+
+
+def test_a_process_that_dies_at_the_start_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(HERE))
+    worker = Worker({"dead": True}, WorkerLimits(), function="bad_pages:make")
+    with pytest.raises(StageError, match="did not start: exit code 3: last words"):
+        worker.start()
+
+
+def test_the_process_dies_with_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = (
+        "import sys; sys.path[:] = sys.argv[1].split(chr(10))\n"
+        "from corpusmill.stages.extract.worker import *\n"
+        "w = Worker({}, WorkerLimits(), function='bad_pages:make')\n"
+        "print(w.run([Request({}, b'ok')])[0]['pid'], flush=True)\n"
+        "w.run([Request({}, b'sleep')])\n"
+    )
+    path = "\n".join([str(HERE), *[p for p in sys.path if p]])
+    with subprocess.Popen([sys.executable, "-c", program, path], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        assert _runs(child)
+        parent.kill()
+        parent.wait()
+        deadline = time.monotonic() + 20
+        while _runs(child) and time.monotonic() < deadline:
+            time.sleep(0.05)
+    assert not _runs(child)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state not in ("Z", "X")
+
+
+@pytest.mark.parametrize("bad", [{"cpu_seconds": 0}, {"memory_bytes": 1000}])
+def test_limits_are_checked(bad: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError):
+        WorkerLimits(**bad)
