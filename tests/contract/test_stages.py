@@ -282,7 +282,7 @@ ROWS: dict[str, dict[str, Any]] = json.loads(GOLDEN.read_text("utf-8"))
 
 def digest(outcomes: Sequence[Outcome]) -> str:
     """sha256 of what became of the items, the signals sorted by name."""
-    lines = []
+    lines: list[list[Any]] = []
     for o in outcomes:
         if isinstance(o, Document | Page):
             body = o.text if isinstance(o, Document) else o.body.hex()
