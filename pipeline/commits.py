@@ -7,15 +7,18 @@ only what a seal names, and a seal names only what commit records name.
 from __future__ import annotations
 
 import json
+import os
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .durable import write_atomic, write_exclusive
+from .durable import new_attempt, write_atomic, write_exclusive
 from .errors import IntegrityError, TaskError
 from .identity import canonical, fingerprint, pretty, sha256_hex
 
 COMMIT_SCHEMA = "corpusmill/commit/1"
+FAILURE_SCHEMA = "corpusmill/failure/1"
 SEAL_SCHEMA = "corpusmill/seal/1"
 FAN = 1000
 """Tasks of one sub-folder."""
@@ -105,14 +108,43 @@ def put_commit(folder: PhaseFolder, commit: Commit) -> bool:
     return False
 
 
+def put_failure(
+    folder: PhaseFolder, phase: str, task: int, kind: str, message: str, *, code: int = 1,
+    trace: str = "",
+) -> str | None:  # fmt: skip
+    """Leaves a record of a task that failed. Returns why it could not be written, or None: a
+    full disk must not hide the error that it caused."""
+    record = {
+        "schema": FAILURE_SCHEMA, "phase": phase, "task": task, "class": kind, "message": message,
+        "exit_code": code, "trace": trace[-8000:], "pid": os.getpid(),
+        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }  # fmt: skip
+    path = folder.failures() / f"{task:06d}.{new_attempt()}.json"
+    try:
+        write_atomic(path, pretty(record))
+    except OSError as error:
+        return str(error)
+    return None
+
+
 def _parse(data: bytes, path: Path) -> dict[str, Any]:
     try:
         record = json.loads(data)
     except ValueError as error:
         raise IntegrityError(f"the commit record {path} is damaged: {error}") from None
-    if record.get("schema") != COMMIT_SCHEMA:
-        raise IntegrityError(f"{path}: schema {record.get('schema')!r} is unknown")
+    _known_schema(record, COMMIT_SCHEMA, path)
+    if record.keys() != Commit("", "", 0).plain().keys():
+        raise IntegrityError(f"the commit record {path} has missing or unknown keys")
     return dict(record)
+
+
+def _known_schema(record: Any, schema: str, path: Path) -> None:
+    found = record.get("schema") if isinstance(record, dict) else None
+    if found != schema:
+        raise IntegrityError(
+            f"{path}: schema {found!r} is unknown, this version writes {schema}",
+            hint="run into another folder, or with the version that made this one",
+        )
 
 
 def read_commit(folder: PhaseFolder, task: int, key: str) -> dict[str, Any] | None:
@@ -195,8 +227,9 @@ def read_seal(folder: PhaseFolder, key: str) -> Seal | None:
         return None
     except ValueError as error:
         raise IntegrityError(f"the seal {path} is damaged: {error}") from None
+    _known_schema(body, SEAL_SCHEMA, path)
     stated = body.pop("sha256", None)
-    if body.get("schema") != SEAL_SCHEMA or stated != sha256_hex(canonical(body)):
+    if stated != sha256_hex(canonical(body)):
         raise IntegrityError(f"the seal {path} was changed after it was written")
     if body["key"] != key:
         raise IntegrityError(f"the seal {path} belongs to another phase key")

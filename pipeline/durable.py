@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import signal
 import uuid
 from pathlib import Path
@@ -20,7 +21,7 @@ _seen: dict[str, int] = {}
 
 def fault_point(kind: str) -> None:
     """A place where a crash is possible: ``open``, ``write``, ``fsync``, ``rename``, ``commit``,
-    ``seal``, ``publish``."""
+    ``seal``, ``publish``, ``remove``."""
     wanted = os.environ.get(FAULT_VARIABLE)
     if wanted is None:
         return
@@ -101,10 +102,18 @@ def move_into_place(temporary: Path, final: Path) -> None:
     sync_folder(final.parent)
 
 
+def remove_tree(folder: Path) -> None:
+    """Removes a folder that has a meaning: first its name, in one step, then its files. A crash
+    leaves a ``.….tmp`` beside it, never a folder with half of its files."""
+    aside = folder.parent / f".{folder.name}.{new_attempt()}.tmp"
+    fault_point("rename")
+    os.replace(folder, aside)
+    fault_point("remove")
+    shutil.rmtree(aside)
+
+
 def link_or_copy(source: Path, target: Path) -> None:
     """Publishes a committed file under a second name: a hard link, or a copy across devices."""
-    import shutil
-
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.parent / f".{target.name}.{new_attempt()}.tmp"
     fault_point("publish")

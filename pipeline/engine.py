@@ -74,16 +74,21 @@ class RunFolder:
         columns: Sequence[str] | None,
     ) -> pa.Table:  # fmt: skip
         path = folder.root / entry["path"]
-        try:
-            size = path.stat().st_size
-        except FileNotFoundError:
-            raise IntegrityError(f"{path} is missing, a commit names it") from None
-        if size != entry["bytes"]:
-            raise IntegrityError(f"{path} has {size} bytes, its commit says {entry['bytes']}")
+        _same_size(path, entry["bytes"])
         try:
             return read_groups(path, entry["groups"], partition, columns)
         except (OSError, ValueError) as error:
             raise IntegrityError(f"{path} cannot be read back: {error}") from None
+
+
+def _same_size(path: Path, listed: int) -> None:
+    hint = f"remove the phase's folder {path.parent.parent.parent} and run again"
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        raise IntegrityError(f"{path} is missing, a commit names it", hint=hint) from None
+    if size != listed:
+        raise IntegrityError(f"{path} has {size} bytes, its commit says {listed}", hint=hint)
 
 
 class EngineContext:
@@ -170,6 +175,7 @@ class EngineContext:
             seal = self.run.seal(name, wait=SEAL_WAIT_SECONDS)
             for file, entry in seal.files(prefix).items():
                 found[file] = root / entry["path"]
+                _same_size(found[file], entry["bytes"])
         return {n: found[n] for n in sorted(found)}
 
     def files(self, prefix: str = "") -> dict[str, Path]:

@@ -21,6 +21,8 @@ from pathlib import Path
 from .errors import TaskError
 
 PARENT_VARIABLE = "CORPUSMILL_PARENT"
+DIED_TWICE = "its worker died twice"
+"""How the error of a task begins whose process ended before it could leave a record."""
 _THREADS = {
     "OMP_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false",
     "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1",
@@ -41,6 +43,7 @@ def die_with_parent() -> None:
 @dataclass
 class _Slot:
     process: subprocess.Popen[str]
+    log: Path
     task: int | None = None
 
 
@@ -76,13 +79,14 @@ class LocalBackend:
         logs.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-P", "-m", "corpusmill.pipeline", "run-tasks"]
         environment = {**os.environ, **_THREADS, PARENT_VARIABLE: str(os.getpid())}
-        with open(logs / f"worker-{os.getpid()}-{len(self.slots)}.log", "ab") as log:
+        path = logs / f"worker-{os.getpid()}-{len(self.slots)}.log"
+        with open(path, "ab") as log:
             process = subprocess.Popen(
                 [*command, str(self.root / "plan.json"), "-"],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, bufsize=1,
                 env=environment,
             )  # fmt: skip
-        return _Slot(process)
+        return _Slot(process, path)
 
     def run(
         self, phase: str, tasks: Sequence[int], progress: Callable[[int, int], None]
@@ -96,7 +100,7 @@ class LocalBackend:
         for task in sorted(died):
             again = self._round(phase, [task], 1, errors, progress, len(tasks))
             if again:
-                errors[task] = f"its worker died twice: {again[task]}"
+                errors[task] = f"{DIED_TWICE}: {again[task]}"
         return errors
 
     def _round(
@@ -117,7 +121,7 @@ class LocalBackend:
                 for key, _ in selector.select():
                     slot = key.data
                     line = slot.process.stdout.readline()
-                    if line:
+                    if line.endswith("\n"):  # a part of a line is the last word of a killed one
                         reply = json.loads(line)
                         slot.task = None
                         done += 1
@@ -129,7 +133,7 @@ class LocalBackend:
                     selector.unregister(key.fileobj)
                     code = slot.process.wait()
                     if slot.task is not None:
-                        died[slot.task] = _ending(code)
+                        died[slot.task] = _ending(code, slot.log)
                     slot.process.stdout.close()
                     fresh = self._start()
                     self.slots[self.slots.index(slot)] = fresh
@@ -151,10 +155,13 @@ class LocalBackend:
             return  # it died: its closed standard output is seen by the selector
 
 
-def _ending(code: int) -> str:
+def _ending(code: int, log: Path) -> str:
+    """How a process ended, and the last line that it wrote to its log."""
+    ending = f"exit code {code}"
     if code < 0:
         try:
-            return f"killed by {signal.Signals(-code).name}"
+            ending = f"killed by {signal.Signals(-code).name}"
         except ValueError:
-            return f"killed by signal {-code}"
-    return f"exit code {code}"
+            ending = f"killed by signal {-code}"
+    lines = log.read_bytes()[-2000:].decode("utf-8", "replace").strip().splitlines()
+    return f"{ending}; last in its log: {lines[-1][:300]}" if lines else ending

@@ -11,14 +11,15 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from .assets import Places, resolve_assets
+from .assets import Places, check_asset, resolve_assets
 from .durable import write_atomic
-from .errors import ConfigError, InputError, IntegrityError
+from .errors import ConfigError, CorpusmillError, InputError, IntegrityError
 from .identity import canonical, fingerprint, pretty
-from .params import encode, map_assets
+from .params import encode, list_assets, map_assets
 from .recipe import Recipe, Step, resolve_path
 from .registry import build, pin_versions
 from .stage import Asset, InputFile
@@ -102,12 +103,18 @@ class Plan:
 
     def file_token(self, source: str, relative: str) -> int:
         """The listed modification time (nanoseconds) of an input file."""
-        for entry in self.data["inputs"]:
-            if entry["name"] == source:
-                for name, _, token in entry["files"]:
-                    if name == relative:
-                        return int(token)
-        raise InputError(f"{relative} is not an input of source {source!r}")
+        try:
+            return self._tokens[source, relative]
+        except KeyError:
+            raise InputError(f"{relative} is not an input of source {source!r}") from None
+
+    @cached_property
+    def _tokens(self) -> dict[tuple[str, str], int]:
+        return {
+            (entry["name"], name): int(token)
+            for entry in self.data["inputs"]
+            for name, _, token in entry["files"]
+        }
 
     def save(self, path: Path) -> None:
         write_atomic(
@@ -123,14 +130,23 @@ class Plan:
             raise ConfigError(f"cannot read the plan {path}: {error.strerror}") from None
         except ValueError as error:
             raise IntegrityError(f"the plan {path} is not JSON: {error}") from None
-        if data.get("schema") != SCHEMA:
+        schema = data.get("schema") if isinstance(data, dict) else None
+        if schema != SCHEMA:
             raise ConfigError(
-                f"{path}: schema {data.get('schema')!r} is unknown", hint=f"known: {SCHEMA}"
+                f"{path}: schema {schema!r} is unknown, this version writes {SCHEMA}",
+                hint="use another run folder, or the version that made this one",
             )
-        phases = tuple(_load_phase(p) for p in data.pop("phases"))
-        plan = cls(data, phases)
-        if _plan_id(data, phases) != plan.plan_id:
-            raise IntegrityError(f"{path} was changed after it was planned", hint="plan again")
+        try:
+            phases = tuple(_load_phase(p) for p in data.pop("phases"))
+            plan = cls(data, phases)
+            same = _plan_id(data, phases) == plan.plan_id
+        except (KeyError, TypeError, AttributeError, CorpusmillError):
+            same = False  # keys missing, or values of another kind
+        if not same:
+            raise IntegrityError(
+                f"{path} was changed after it was planned",
+                hint="remove it and run the recipe again: finished phases are found by their keys",
+            )
         return plan
 
     def load_steps(self, ids: tuple[str, ...] | list[str]) -> list[Step]:
@@ -151,7 +167,17 @@ class Plan:
         _same_version(entry, made, what)
         places = self.data["places"]["assets"]
         params = map_assets(type(made.params), made.params, lambda a: Asset(places[str(a)]))
+        self.check_assets(params)
         return type(made)(params)
+
+    def check_assets(self, params: Any) -> None:
+        """Raises AssetError if an asset among placed parameters changed since it was planned."""
+        places = self.data["places"]
+        names = {path: value for value, path in places["assets"].items()}
+        for path in map(str, list_assets(params)):
+            value = names[path]
+            token = places["asset_tokens"][value]
+            check_asset(Path(path), value, self.data["assets"][value], token)
 
     def load_source(self, name: str) -> Any:
         """The source object called `name`, ready for `setup`."""
@@ -288,7 +314,9 @@ def make_plan(recipe: Recipe) -> Plan:
         "assets": places.digests,
         "inputs": inputs,
         "layout": layout,
-        "places": {"sources": roots, "assets": places.paths},
+        "places": {
+            "sources": roots, "assets": places.paths, "asset_tokens": places.tokens,
+        },
     }  # fmt: skip
     phases = _phases(recipe, identities, source_ids, data)
     data["plan_id"] = _plan_id(data, phases)

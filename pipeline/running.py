@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from .commits import missing_tasks, write_seal
-from .durable import fault_point, write_atomic
+from .commits import missing_tasks, put_failure, write_seal
+from .durable import fault_point, remove_tree, write_atomic
 from .engine import RunFolder
 from .errors import ConfigError, TaskError
 from .identity import pretty
 from .ledger import build_ledger, guard_phase, guard_sources
-from .local import LocalBackend
+from .local import DIED_TWICE, LocalBackend
 from .planning import Phase, Plan, make_plan
 from .progress import Progress, quiet
 from .publish import publish
@@ -41,7 +41,7 @@ def run_lock(root: Path) -> Iterator[None]:
     with open(root / ".lock", "a+b") as f:
         try:
             fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             raise ConfigError(
                 f"another run is working in {root}", hint="wait for it, or use another folder"
             ) from None
@@ -52,16 +52,21 @@ def run_lock(root: Path) -> Iterator[None]:
 
 
 def put_plan(root: Path, plan: Plan, say: Callable[[str], None]) -> None:
-    """Makes `plan` the plan of the run folder; an earlier one is kept under ``plans/``."""
+    """Makes `plan` the plan of the run folder; an earlier one is kept under ``plans/``, with its
+    lock: nothing in the folder may claim to be finished under a plan that is not."""
     path = root / "plan.json"
     if path.exists():
         old = Plan.load(path)
         if old.plan_id == plan.plan_id:
             say(f"resuming plan {plan.plan_id[:12]}")
+            if old.data["places"] != plan.data["places"]:  # inputs or assets lie elsewhere now
+                plan.save(path)
             return
-        kept = root / "plans" / f"{old.plan_id[:12]}.json"
-        kept.parent.mkdir(exist_ok=True)
-        shutil.copyfile(path, kept)
+        kept = root / "plans" / old.plan_id[:12]
+        write_atomic(kept / "plan.json", path.read_bytes())
+        for pattern in ("*.lock.json", "*.files.jsonl"):  # they speak of the plan that goes
+            for leaf in root.glob(pattern):
+                os.replace(leaf, kept / leaf.name)
         had = {p.key for p in old.phases}
         reused = [p.name for p in plan.phases if p.key in had]
         say(
@@ -88,10 +93,16 @@ def run(
     """
     root = Path(out).resolve()
     plan = make_plan(recipe)
-    with run_lock(root):
-        put_plan(root, plan, say)
-        cores = len(os.sched_getaffinity(0))
-        return run_plan(root, plan, workers or cores, Progress(say, live))
+    try:
+        with run_lock(root):
+            put_plan(root, plan, say)
+            cores = len(os.sched_getaffinity(0))
+            return run_plan(root, plan, workers or cores, Progress(say, live))
+    except OSError as error:
+        raise TaskError(
+            f"the run folder {root} cannot be used: {error}",
+            hint="a full disk, a missing right, a folder that went away? running again resumes",
+        ) from error
 
 
 def run_plan(root: Path, plan: Plan, workers: int, progress: Progress) -> RunResult:
@@ -120,7 +131,7 @@ def reopen_cleaned(folder: RunFolder) -> None:
     for phase in reversed(folder.plan.phases):
         place = folder.phase_folder(phase)
         if place.cleaned().exists() and phase.name in needed:
-            shutil.rmtree(place.root)
+            remove_tree(place.root)
         if not place.seal().exists():
             needed |= set(phase.upstream)
 
@@ -139,6 +150,9 @@ def run_phase(folder: RunFolder, phase: Phase, backend: LocalBackend, progress: 
         errors = backend.run(
             phase.name, missing, lambda done, total: progress.tick(phase.name, done, total)
         )
+        for task, text in errors.items():
+            if text.startswith(DIED_TWICE):  # nobody else could leave its record
+                put_failure(place, phase.name, task, "WorkerDied", text)
         if errors:
             first = min(errors)
             raise TaskError(

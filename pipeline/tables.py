@@ -79,7 +79,9 @@ class TableWriter:
 
         groups: list[Groups] = []
         first = 0
-        options: Any = {"compression": "zstd", "compression_level": ZSTD_LEVEL}
+        options: Any = {
+            "compression": "zstd", "compression_level": ZSTD_LEVEL, "write_page_checksum": True,
+        }  # fmt: skip
         with pq.ParquetWriter(path, self.schema, **options) as writer:
             for partition in sorted(self.pieces):
                 table = pa.concat_tables(self.pieces[partition]).combine_chunks()
@@ -101,7 +103,7 @@ def read_groups(
     """Rows of one partition (None: all) of one file, in file order."""
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
         wanted: list[int] = []
         for number, first, count, _ in groups:
             if partition is None or number == partition:

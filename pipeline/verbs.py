@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -143,23 +145,47 @@ def run_tasks(options: Namespace) -> int:
     die_with_parent()
     path = Path(options.plan).resolve()
     made = Plan.load(path)
-    failed: list[str] = []
-
-    def report(line: str) -> None:
-        print(line, flush=True)
-        if json.loads(line)["error"]:
-            failed.append(line)
-
     if options.phase == "-":
-        serve(path.parent, made, iter(sys.stdin.readline, ""), report)
+        with _reports() as out:
+            serve(path.parent, made, iter(sys.stdin.readline, ""), out)
         return 0
     if options.tasks is None:
         raise ConfigError("run-tasks needs the tasks to run", hint="write I..J, as in 0..3")
     parse_tasks(options.tasks, made.phase(options.phase).tasks)
-    serve(path.parent, made, iter([f"{options.phase} {options.tasks}"]), report)
+    failed: list[str] = []
+
+    with _reports() as out:
+
+        def report(line: str) -> None:
+            out(line)
+            if json.loads(line)["error"]:
+                failed.append(line)
+
+        serve(path.parent, made, iter([f"{options.phase} {options.tasks}"]), report)
     if failed:
         raise TaskError(f"{len(failed)} tasks failed", hint="their records lie in failures/")
     return 0
+
+
+@contextmanager
+def _reports() -> Iterator[Callable[[str], None]]:
+    """Keeps standard output for the worker's reports: what a stage or a library prints goes to
+    standard error, where it cannot be taken for one."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with os.fdopen(os.dup(kept), "w", encoding="utf-8") as out:
+
+            def report(line: str) -> None:
+                out.write(line + "\n")
+                out.flush()
+
+            yield report
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def clean(options: Namespace) -> int:

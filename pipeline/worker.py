@@ -17,14 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from .attempt import Attempt
-from .commits import PhaseFolder, read_commit
+from .commits import PhaseFolder, put_failure, read_commit
 from .context import hash_of_ids
 from .document import Document, Drop, Failure, Page
-from .durable import new_attempt, write_atomic
 from .engine import SEAL_WAIT_SECONDS, RunFolder, run_aux
 from .errors import CorpusmillError, InputError, StageError, TaskError
 from .flow import Chain, Live, batches, weight
-from .identity import SUM_MODULUS, hex128, pretty, sha256_file
+from .identity import SUM_MODULUS, hex128, sha256_file
 from .planning import Phase, Plan
 from .recipe import Step
 from .registry import build, room_module
@@ -57,11 +56,12 @@ class Worker:
         if self._phase is phase:
             return
         self.close()
-        self._phase = phase
         wanted = [*phase.steps, *(s for s in (phase.decide, phase.emit, phase.step) if s)]
         for step in self.plan.load_steps(wanted):
             self._steps[step.id] = step
             step.made.setup()
+            self.plan.check_assets(step.made.params)
+        self._phase = phase  # last: where a setup failed, the next task must try it again
 
     def run_task(self, phase: Phase, task: int) -> bool:
         """Runs one task to its commit; False if it had been committed before."""
@@ -82,16 +82,13 @@ class Worker:
             self.run_task(phase, task)
         except Exception as error:  # noqa: BLE001 - recorded with its class; neighbours go on
             text = f"{type(error).__name__}: {error}"
-            record = {
-                "schema": "corpusmill/failure/1", "phase": phase.name, "task": task,
-                "class": type(error).__name__, "message": str(error),
-                "exit_code": error.exit_code if isinstance(error, CorpusmillError) else 1,
-                "trace": traceback.format_exc()[-8000:],
-                "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "pid": os.getpid(),
-            }  # fmt: skip
-            folder = self.run.phase_folder(phase).failures()
-            write_atomic(folder / f"{task:06d}.{new_attempt()}.json", pretty(record))
-            return text
+            code = error.exit_code if isinstance(error, CorpusmillError) else 1
+            folder = self.run.phase_folder(phase)
+            lost = put_failure(
+                folder, phase.name, task, type(error).__name__, str(error), code=code,
+                trace=traceback.format_exc(),
+            )  # fmt: skip
+            return text if lost is None else f"{text} (and no failure record: {lost})"
         return None
 
     # -- document phases ---------------------------------------------------------------------
@@ -181,8 +178,9 @@ class Worker:
             })  # fmt: skip
             reader = self._sources.get(file.source)
             if reader is None:
-                reader = self._sources[file.source] = self.plan.load_source(file.source)
+                reader = self.plan.load_source(file.source)
                 reader.setup()
+                self._sources[file.source] = reader
             seen: set[int] = set()
             started = time.process_time()
             for record in reader.read(file):
