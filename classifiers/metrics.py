@@ -1,0 +1,79 @@
+"""Figures for a two-class scorer: ranking, precision at a keep rate, reliability."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TypedDict
+
+
+class Bin(TypedDict):
+    """One reliability bin: scores in [low, high), how many, their mean, the share of good ones."""
+
+    low: float
+    high: float
+    count: int
+    mean_score: float
+    share_good: float
+
+
+def auc(scores: Sequence[float], good: Sequence[bool]) -> float | None:
+    """The chance that a random good text scores above a random poor one, ties as half.
+
+    None if one of the classes is empty. 4 decimals.
+    """
+    positives = sum(good)
+    negatives = len(good) - positives
+    if not positives or not negatives:
+        return None
+    order = sorted(range(len(scores)), key=lambda i: scores[i])
+    doubled = 0  # twice the sum of ranks of the good ones, so that ties stay integers
+    at = 0
+    while at < len(order):
+        end = at
+        while end < len(order) and scores[order[end]] == scores[order[at]]:
+            end += 1
+        doubled += (at + 1 + end) * sum(good[i] for i in order[at:end])
+        at = end
+    wins = doubled - positives * (positives + 1)
+    return round(wins / (2 * positives * negatives), 4)
+
+
+def keep_threshold(scores: Sequence[float], keep_rate: float) -> float:
+    """The score that at least `keep_rate` of the texts reach: keep those at or above it.
+
+    Ties at the threshold are all kept, so that more than `keep_rate` may be kept.
+    """
+    ranked = sorted(scores, reverse=True)
+    return ranked[min(len(ranked), max(1, math.ceil(len(ranked) * keep_rate))) - 1]
+
+
+def precision_recall(
+    scores: Sequence[float], good: Sequence[bool], threshold: float
+) -> tuple[float, float, float]:
+    """Precision, recall and the share kept when scores at or above `threshold` are kept."""
+    kept = [g for s, g in zip(scores, good, strict=True) if s >= threshold]
+    hits = sum(kept)
+    return (
+        round(hits / len(kept), 4) if kept else 0.0,
+        round(hits / max(1, sum(good)), 4),
+        round(len(kept) / max(1, len(scores)), 4),
+    )
+
+
+def reliability(scores: Sequence[float], good: Sequence[bool], bins: int = 10) -> list[Bin]:
+    """Equal-width bins of the score (the last one closed), empty ones left out."""
+    members: list[list[int]] = [[] for _ in range(bins)]
+    for i, score in enumerate(scores):
+        members[min(bins - 1, int(score * bins))].append(i)
+    return [
+        {
+            "low": round(n / bins, 4),
+            "high": round((n + 1) / bins, 4),
+            "count": len(inside),
+            "mean_score": round(math.fsum(scores[i] for i in inside) / len(inside), 4),
+            "share_good": round(sum(good[i] for i in inside) / len(inside), 4),
+        }
+        for n, inside in enumerate(members)
+        if inside
+    ]
