@@ -54,7 +54,7 @@ class ExactDedup(Barrier):
     """Keeps one document of each group with the same text, or the same URL."""
 
     name: ClassVar[str] = "dedup.exact"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     kind: ClassVar[Kind] = "barrier"
     Params: ClassVar[type] = ExactParams
     phases: ClassVar[tuple[AuxPhase, ...]] = (AuxPhase("group", "partitions", "group"),)

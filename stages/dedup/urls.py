@@ -3,7 +3,8 @@
 `canonical_url` is a key, not an address to fetch. What it undoes are differences that RFC 3986
 (sections 6.2.2 and 6.2.3) calls equivalent, and a few that hold on the Web in practice: the
 scheme https for http, the fragment, session ids and campaign parameters. What it leaves alone
-can lead to another page: ``www.``, the order of the parameters, a slash at the end.
+can lead to another page: ``www.``, the order of the parameters, a slash at the end, a fragment
+that is a route of a page made by script (``#!/…`` and ``#/…``).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import re
 
 # RFC 3986, appendix B. `urllib.parse` is not used: what it accepts changes with the Python.
-_PARTS = re.compile(r"(?:([^:/?#]+):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#.*)?", re.DOTALL)
+_PARTS = re.compile(r"(?:([^:/?#]+):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL)
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _AS_IS = _UNRESERVED | frozenset(b"!$&'()*+,;=:@/?[]|^`{}\\\"<>")
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})?")
@@ -46,9 +47,11 @@ def canonical_url(url: str) -> str:
     name = host[1] if host[1].startswith("[") else _escape(host[1])
     path = _without_dots(_SESSION_PATH.sub("", _escape(match[3]))) or "/"
     pairs = [pair for pair in _escape(match[4] or "").split("&") if _matters(pair)]
+    fragment = _escape(match[5] or "")
+    route = f"#{fragment}" if fragment.startswith(("!", "/")) else ""
     return (
         f"{'https' if scheme == 'http' else scheme}://{name}{':' if port else ''}{port}"
-        f"{path}{'?' if pairs else ''}{'&'.join(pairs)}"
+        f"{path}{'?' if pairs else ''}{'&'.join(pairs)}{route}"
     )
 
 

@@ -14,6 +14,8 @@ from corpusmill.stages.dedup.urls import canonical_url
     [
         ("HTTP://Example.ORG:80", "https://example.org/"),
         ("https://example.org:443/a#b", "https://example.org/a"),
+        ("https://example.org/a#!/item/28", "https://example.org/a#!/item/28"),
+        ("http://example.org/a#/inbox?x", "https://example.org/a#/inbox?x"),
         ("https://example.org:8443/a", "https://example.org:8443/a"),
         ("http://user:pw@example.org./%7euser/%e4%BD", "https://example.org/~user/%E4%BD"),
         ("https://example.org/a/./b/../c/..", "https://example.org/a/"),
