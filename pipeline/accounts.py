@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
-from .errors import IntegrityError
+from .errors import IntegrityError, StageError
 from .identity import SUM_MODULUS, hex128
+
+ALWAYS_ALLOWED_ERRORS = 10
+"""So many errors of one task never stop a run, however small the task."""
 
 
 @dataclass
@@ -119,6 +123,27 @@ def merge_steps(counts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         {"step": step, "sources": merged.get(step, {}), "cpu": format(cpu.get(step, 0.0), ".3f")}
         for step in order
     ]
+
+
+def check_errors(counts: Mapping[str, Any], share: Any, place: str) -> None:
+    """Raises StageError where more of a task's records ended as errors than the share allows."""
+    errors: dict[str, int] = {}
+    taken = 0
+    for entry in merge_steps([counts]):
+        flows = entry["sources"].values()
+        taken = max(taken, sum(f["in"] for f in flows))
+        for flow in flows:
+            for code, n in flow["errors"].items():
+                name = f"{entry['step']}:{code}"
+                errors[name] = errors.get(name, 0) + n
+    bad = sum(errors.values())
+    if bad > ALWAYS_ALLOWED_ERRORS and bad > Decimal(str(share)) * taken:
+        worst = ", ".join(f"{k} {v}" for k, v in sorted(errors.items(), key=lambda e: -e[1])[:3])
+        raise StageError(
+            f"{place}: {bad} of {taken} records ended as errors ({worst}), more than the allowed "
+            f"share of {share}",
+            hint="look at the rejects of an earlier run, or raise guards.max_error_share",
+        )
 
 
 def _step_order(counts: Sequence[Mapping[str, Any]]) -> list[str]:

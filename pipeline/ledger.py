@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .accounts import merge_steps
+from .accounts import check_errors, merge_steps
 from .engine import RunFolder
 from .errors import IntegrityError, StageError
 from .planning import Phase, Plan
@@ -148,8 +148,15 @@ def _distinct(run: RunFolder, phases: Sequence[Phase], source: str) -> dict[str,
 
 
 def guard_phase(run: RunFolder, phase: Phase) -> None:
-    """Stops a run in which a step dropped or failed everything. Raises StageError."""
-    if phase.kind != "docs" or run.plan.recipe["guards"]["allow_empty"]:
+    """Stops a run in which a step dropped or failed everything, or a task failed too much: a
+    phase that is reused may have been made under wider guards. Raises StageError."""
+    if phase.kind != "docs":
+        return
+    guards = run.plan.recipe["guards"]
+    for commit in run.seal(phase.name).commits:
+        place = f"{phase.name}, task {commit['task']}"
+        check_errors(commit["counts"], guards["max_error_share"], place)
+    if guards["allow_empty"]:
         return
     for entry in merge_steps([c["counts"] for c in run.seal(phase.name).commits]):
         total = _total(entry["sources"])

@@ -98,12 +98,28 @@ def publish(folder: RunFolder, ledger: Mapping[str, Any]) -> Path:
         for path in sorted((root / room).rglob("*")) if (root / room).is_dir() else []:
             if path.is_file() and path.relative_to(root).as_posix() not in wanted:
                 path.unlink()
-    figures = shard_figures(folder)
-    rows: list[dict[str, Any]] = []
-    for room, path, entry in products:
+    for room, path, _ in products:
         target = root / room
         if not (target.exists() and target.samefile(path)):
             link_or_copy(path, target)
+    rows = file_rows(folder)
+    listing = listing_bytes(rows)
+    write_atomic(root / f"{name}.files.jsonl", listing)
+    body = lock_body(folder, ledger, rows, listing)
+    provenance = {
+        "package": _package_version(),
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+    write_atomic(lock_path, pretty(seal_lock({**body, "provenance": provenance})))
+    return lock_path
+
+
+def file_rows(folder: RunFolder) -> list[dict[str, Any]]:
+    """The list of files: products by path, with the shards' figures, then the inputs."""
+    figures = shard_figures(folder)
+    rows: list[dict[str, Any]] = []
+    for room, _, entry in product_files(folder):
         row: dict[str, Any] = {
             "path": room, "bytes": entry["bytes"], "sha256": entry["sha256"],
             "role": "tokenizer" if room.startswith("tokenizer/") else "shard",
@@ -118,20 +134,23 @@ def publish(folder: RunFolder, ledger: Mapping[str, Any]) -> Path:
             "path": f"{entry['source']}/{entry['path']}", "bytes": entry["bytes"],
             "sha256": entry["sha256"], "role": "input",
         })  # fmt: skip
-    listing = b"".join(canonical(row) + b"\n" for row in rows)
-    write_atomic(root / f"{name}.files.jsonl", listing)
-    write_atomic(lock_path, pretty(_lock(folder, ledger, rows, listing)))
-    return lock_path
+    return rows
 
 
-def _lock(
+def listing_bytes(rows: list[dict[str, Any]]) -> bytes:
+    """The bytes of ``NAME.files.jsonl``."""
+    return b"".join(canonical(row) + b"\n" for row in rows)
+
+
+def lock_body(
     folder: RunFolder, ledger: Mapping[str, Any], rows: list[dict[str, Any]], listing: bytes
 ) -> dict[str, Any]:
+    """All that a lock says and that follows from the run's records: no provenance, no seal."""
     plan: Plan = folder.plan
     identity = lock_identity(folder)
     name = plan.recipe["name"]
     shards = [r for r in rows if r["role"] == "shard" and r["path"].endswith(".bin")]
-    body = {
+    return {
         "schema": LOCK_SCHEMA,
         "name": name,
         "version": plan.recipe["version"],
@@ -153,13 +172,7 @@ def _lock(
         ],
         "funnel": ledger["records"],
         "checks": check_notes(folder),
-        "provenance": {
-            "package": _package_version(),
-            "python": ".".join(map(str, sys.version_info[:3])),
-            "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        },
     }
-    return seal_lock(body)
 
 
 def _package_version() -> str:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .engine import RunFolder
 from .errors import ConfigError, CorpusmillError, IntegrityError
-from .identity import pretty, sha256_file
+from .identity import canonical, pretty, sha256_file
 from .ledger import build_ledger
 from .lock import Lock
 from .planning import Plan
-from .publish import kept_digest, lock_identity
+from .publish import file_rows, listing_bytes, lock_body, lock_identity
+from .shard_checks import check_shards
 
 
 @dataclass
@@ -33,9 +33,10 @@ class Verdict:
 def verify(target: Path | str, *, inputs: bool = True, raise_on_fault: bool = False) -> Verdict:
     """Checks a run folder or a lock file.
 
-    Products and the list of files by digest; totals by adding; every table of the run folder
-    against its commit; the ledger by adding again; the inputs by digest where they can be found
-    (`inputs`). With `raise_on_fault` the first fault is raised as IntegrityError.
+    Products and the list of files by digest; totals by adding; shards by their structure; every
+    table of the run folder against its commit; lock, list and ledger by making them again from
+    the commits; the inputs by digest where they can be found (`inputs`). With `raise_on_fault`
+    the first fault is raised as IntegrityError.
     """
     verdict = Verdict()
     try:
@@ -45,8 +46,11 @@ def verify(target: Path | str, *, inputs: bool = True, raise_on_fault: bool = Fa
         verdict.faults.append(error.message)
         return _finish(verdict, raise_on_fault)
     root = lock.path.parent
+    if not _well_formed(lock, rows, verdict):
+        return _finish(verdict, raise_on_fault)
     _check_rows(lock, rows, root, verdict)
     _check_strays(rows, root, verdict)
+    verdict.faults += check_shards(root, rows)
     plan_path = root / "plan.json"
     if plan_path.exists():
         _check_run(lock, root, plan_path, verdict)
@@ -61,6 +65,24 @@ def _finish(verdict: Verdict, raise_on_fault: bool) -> Verdict:
     if raise_on_fault and verdict.faults:
         raise IntegrityError(verdict.faults[0])
     return verdict
+
+
+def _well_formed(lock: Lock, rows: list[dict[str, Any]], verdict: Verdict) -> bool:
+    """Whether every row has what the checks read; a list made by hand may not."""
+    need = {"path": str, "bytes": int, "sha256": str, "role": str}
+    may = {"tokens": int, "documents_ended": int}
+    for number, row in enumerate(rows, 1):
+        good = isinstance(row, dict) and all(
+            [isinstance(row.get(k), kind) for k, kind in need.items()]
+            + [isinstance(row.get(k, 0), kind) for k, kind in may.items()]
+        )
+        if not good or row["role"] not in ("tokenizer", "shard", "input"):
+            verdict.faults.append(f"{lock.files_path}, line {number}: no row of a list of files")
+            return False
+    odd = [k for k in ("tokens", "documents", "bytes", "shards") if k not in lock.data["outputs"]]
+    if odd:
+        verdict.faults.append(f"{lock.path}: its outputs lack {', '.join(odd)}")
+    return not odd
 
 
 def _same(path: Path, size: int, digest: str, verdict: Verdict) -> None:
@@ -111,6 +133,8 @@ def _check_run(lock: Lock, root: Path, plan_path: Path, verdict: Verdict) -> Non
     try:
         plan = Plan.load(plan_path)
         folder = RunFolder(root, plan)
+        if lock_identity(folder) != lock.data["identity"]:
+            verdict.faults.append(f"{lock.path}: its identity is not that of the plan and inputs")
         for phase in plan.phases:
             place = folder.phase_folder(phase)
             if place.cleaned().exists():
@@ -120,18 +144,34 @@ def _check_run(lock: Lock, root: Path, plan_path: Path, verdict: Verdict) -> Non
                 for entry in commit["files"]:
                     _same(place.root / entry["path"], entry["bytes"], entry["sha256"], verdict)
         ledger = build_ledger(folder)
-        if json.loads((root / "ledger.json").read_text("utf-8")) != json.loads(pretty(ledger)):
+        if (root / "ledger.json").read_bytes() != pretty(ledger):
             verdict.faults.append(f"{root / 'ledger.json'} is not the sum of the commits")
-        if ledger["records"] != lock.data["funnel"]:
-            verdict.faults.append(f"{lock.path}: its funnel is not the ledger's")
-        if kept_digest(folder) != lock.data["outputs"]["kept"]:
-            verdict.faults.append(f"{lock.path}: its kept set is not that of the phases")
-        if lock_identity(folder) != lock.data["identity"]:
-            verdict.faults.append(f"{lock.path}: its identity is not that of the plan and inputs")
+        _check_against_commits(lock, folder, ledger, verdict)
     except FileNotFoundError as error:
         verdict.faults.append(f"{error.filename} is missing")
     except CorpusmillError as error:
         verdict.faults.append(error.message)
+
+
+def _check_against_commits(
+    lock: Lock, folder: RunFolder, ledger: dict[str, Any], verdict: Verdict
+) -> None:
+    """The list of files and the lock as the commits would have them."""
+    rows = file_rows(folder)
+    made = {canonical(r): str(r["path"]) for r in rows}
+    listed = {canonical(r): str(r["path"]) for r in lock.rows()}
+    for path in sorted({*made.values(), *listed.values()}):
+        if {r for r, p in made.items() if p == path} != {r for r, p in listed.items() if p == path}:
+            what = "is not listed" if path not in listed.values() else "is not as its commit has it"
+            if path not in made.values():
+                what = "is in no commit"
+            verdict.faults.append(f"{lock.files_path}: {path} {what}")
+    if lock.rows() != rows:
+        verdict.faults.append(f"{lock.files_path} is not the list that the commits give")
+    body = lock_body(folder, ledger, rows, listing_bytes(rows))
+    for key, value in body.items():
+        if lock.data[key] != value:
+            verdict.faults.append(f"{lock.path}: its {key} is not what the commits give")
 
 
 def _check_inputs(rows: list[dict[str, Any]], plan_path: Path, verdict: Verdict) -> None:
@@ -144,6 +184,9 @@ def _check_inputs(rows: list[dict[str, Any]], plan_path: Path, verdict: Verdict)
         if row["role"] != "input":
             continue
         source, _, relative = str(row["path"]).partition("/")
+        if source not in roots:
+            verdict.faults.append(f"{plan_path} has no source {source!r}, the lock names its files")
+            continue
         path = Path(roots[source]) / relative
         if not path.exists():
             verdict.skipped.append(f"the input {row['path']} is no longer at its place")

@@ -16,6 +16,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from .accounts import check_errors
 from .attempt import Attempt
 from .commits import PhaseFolder, put_failure, read_commit
 from .context import hash_of_ids
@@ -31,7 +32,6 @@ from .tables import document_table, documents, reject_table
 
 READ_STEP = "read"
 SAMPLE_STEP = "sample"
-ALWAYS_ALLOWED_ERRORS = 10
 
 
 class Worker:
@@ -121,7 +121,10 @@ class Worker:
                     chain.spend(emit.id, started)
                 kept.extend(docs)
             chain.account.check(f"{phase.name}, task {task}")
-            _check_errors(chain, plan, f"{phase.name}, task {task}")
+            counts = {**chain.account.plain(), **_totals(kept)}
+            check_errors(
+                counts, plan.recipe["guards"]["max_error_share"], f"{phase.name}, task {task}"
+            )
             if emit is not None and not kept:
                 self._emit(emit, [], attempt)
             kept.sort(key=lambda d: d.id)
@@ -129,7 +132,7 @@ class Worker:
             attempt.write("docs", table, hash_of_ids([d.id for d in kept]))
             attempt.describe("docs", content=hex128(content))
             attempt.write("rejects", reject_table(sorted(chain.rejects)))
-            attempt.commit.counts = {**chain.account.plain(), **_totals(kept)}
+            attempt.commit.counts = counts
             attempt.commit.distinct = hosts.plain()
             return attempt.finish()
 
@@ -275,26 +278,6 @@ class _Hosts:
 def _totals(kept: list[Document]) -> dict[str, Any]:
     total = sum(int(d.id, 16) for d in kept) % SUM_MODULUS
     return {"out": len(kept), "out_ids": hex128(total)}
-
-
-def _check_errors(chain: Chain, plan: Plan, place: str) -> None:
-    """Fails a task in which more records went wrong than the recipe allows."""
-    share = float(plan.recipe["guards"]["max_error_share"])
-    errors: dict[str, int] = {}
-    taken = 0
-    for step, by_source in chain.account.flows.items():
-        for flow in by_source.values():
-            taken = max(taken, flow.taken)
-            for code, n in flow.errors.items():
-                errors[f"{step}:{code}"] = errors.get(f"{step}:{code}", 0) + n
-    bad = sum(errors.values())
-    if bad > ALWAYS_ALLOWED_ERRORS and bad > share * taken:
-        worst = ", ".join(f"{k} {v}" for k, v in sorted(errors.items(), key=lambda e: -e[1])[:3])
-        raise StageError(
-            f"{place}: {bad} of {taken} records ended as errors ({worst}), more than the allowed "
-            f"share of {share:g}",
-            hint="look at the rejects of an earlier run, or raise guards.max_error_share",
-        )
 
 
 def signal_types(plan: Plan, phase: Phase) -> dict[str, str]:
