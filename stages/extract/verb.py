@@ -26,7 +26,6 @@ OutputFormat = Literal["text", "markdown", "json"]
 
 def extract_file(
     path: str | os.PathLike[str],
-    *,
     url: str | None = None,
     tier: Tier = "default",
     format: OutputFormat = "text",
@@ -57,8 +56,8 @@ def extract_file(
 def extract_jsonl(
     in_path: str | os.PathLike[str],
     out_path: str | os.PathLike[str],
-    *,
     tier: Tier = "default",
+    *,
     url_field: str = "url",
 ) -> dict[str, Any]:
     """Extracts the field ``html`` of every line of `in_path` (which may be ``.gz``).
