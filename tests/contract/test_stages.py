@@ -72,6 +72,7 @@ MADE_WITH: dict[str, dict[str, Any] | Callable[[Path], dict[str, Any]]] = {
     "decontaminate.ngram": benchmark,
     "filters.datatrove": {"block": "GopherQualityFilter", "words": "whitespace"},
     "filters.threshold": {"signal": "gopher_words", "min": 3, "max": 1000},
+    "tokenizers.given": {"folder": "tokenizer"},
 }
 """Parameters of stages that have required ones, as in a recipe."""
 
