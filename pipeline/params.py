@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import re
 import types
 from collections.abc import Callable, Iterable, Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from .errors import ConfigError
 from .stage import Asset
+
+_DECIMAL = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|nan|inf")
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
@@ -24,6 +27,14 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     if close:
         return f"did you mean {close[0]!r}?"
     return f"known: {', '.join(options)}" if options else None
+
+
+def shown(value: Any) -> str:
+    """`value` as it stands in errors: its `repr`, at most 200 characters of it."""
+    if isinstance(value, int) and value.bit_length() > 512:
+        return f"a whole number of {value.bit_length()} bits"  # Python refuses to print some
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:197]}…"
 
 
 def decode(kind: Any, value: Any, place: str) -> Any:
@@ -44,22 +55,22 @@ def decode(kind: Any, value: Any, place: str) -> Any:
                 return decode(option, value, place)
             except ConfigError:
                 continue
-        raise ConfigError(f"{place}: {value!r} is none of {', '.join(map(str, options))}")
+        raise ConfigError(f"{place}: {shown(value)} is none of {', '.join(map(str, options))}")
     if origin is Literal:
-        if value not in get_args(kind):
+        if not any(type(a) is type(value) and a == value for a in get_args(kind)):
             words = [str(a) for a in get_args(kind)]
             raise ConfigError(
-                f"{place}: {value!r} is not possible", hint=nearest(str(value), words)
+                f"{place}: {shown(value)} is not possible", hint=nearest(str(value)[:80], words)
             )
         return value
     if origin in (tuple, list) or kind in (tuple, list):
         if not isinstance(value, list | tuple):
-            raise ConfigError(f"{place}: a list is needed, not {value!r}")
+            raise ConfigError(f"{place}: a list is needed, not {shown(value)}")
         item = get_args(kind)[0] if get_args(kind) else Any
         return tuple(decode(item, v, f"{place}[{i}]") for i, v in enumerate(value))
     if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
         if not isinstance(value, Mapping):
-            raise ConfigError(f"{place}: a mapping is needed, not {value!r}")
+            raise ConfigError(f"{place}: a mapping is needed, not {shown(value)}")
         key_kind, item = get_args(kind)
         return {
             decode(key_kind, k, place): decode(item, v, f"{place}.{k}") for k, v in value.items()
@@ -72,30 +83,36 @@ def _decode_scalar(kind: Any, value: Any, place: str) -> Any:
         return value
     if kind is Asset:
         if not isinstance(value, str) or not value:
-            raise ConfigError(f"{place}: a path is needed, not {value!r}")
+            raise ConfigError(f"{place}: a path is needed, not {shown(value)}")
+        if "\0" in value:
+            raise ConfigError(f"{place}: no path has a NUL character: {shown(value)}")
         return Asset(value)
     if kind is bool:
         if not isinstance(value, bool):
-            raise ConfigError(f"{place}: true or false is needed, not {value!r}")
+            raise ConfigError(f"{place}: true or false is needed, not {shown(value)}")
         return value
     if kind is int:
         if isinstance(value, bool) or not isinstance(value, int):
-            raise ConfigError(f"{place}: a whole number is needed, not {value!r}")
+            raise ConfigError(f"{place}: a whole number is needed, not {shown(value)}")
+        if abs(value) >= 1 << 63:
+            raise ConfigError(f"{place}: {shown(value)} has more than 63 bits")
         return value
     if kind is float:
         if isinstance(value, bool) or not isinstance(value, int | float | str):
-            raise ConfigError(f"{place}: a number is needed, not {value!r}")
+            raise ConfigError(f"{place}: a number is needed, not {shown(value)}")
+        if isinstance(value, str) and not _DECIMAL.fullmatch(value):
+            raise ConfigError(f"{place}: a number is needed, not {shown(value)}")
         try:
-            number = float(Decimal(str(value)))
-        except InvalidOperation:
-            raise ConfigError(f"{place}: a number is needed, not {value!r}") from None
+            number = float(value)
+        except OverflowError:
+            number = float("inf")
         if number != number or number in (float("inf"), float("-inf")):
-            raise ConfigError(f"{place}: {value!r} is not a finite number")
+            raise ConfigError(f"{place}: {shown(value)} is not a finite number")
         return number
     if kind is str:
         if not isinstance(value, str):
             raise ConfigError(
-                f"{place}: text is needed, not {value!r}", hint="put quotes around it in YAML"
+                f"{place}: text is needed, not {shown(value)}", hint="put quotes around it in YAML"
             )
         return value
     raise ConfigError(f"{place}: parameters of type {kind!r} are not supported")
@@ -106,13 +123,15 @@ def decode_dataclass(kind: type, value: Any, place: str) -> Any:
     if value is None:
         value = {}
     if not isinstance(value, Mapping):
-        raise ConfigError(f"{place}: a mapping of keys is needed, not {value!r}")
+        raise ConfigError(f"{place}: a mapping of keys is needed, not {shown(value)}")
     fields = {f.name: f for f in dataclasses.fields(kind) if f.init}
     hints = get_type_hints(kind)
     given = {}
     for key, item in value.items():
         if key not in fields:
-            raise ConfigError(f"{place}: unknown key {key!r}", hint=nearest(str(key), fields))
+            raise ConfigError(
+                f"{place}: unknown key {shown(key)}", hint=nearest(str(key)[:80], fields)
+            )
         given[key] = decode(hints[key], item, f"{place}.{key}")
     for name, f in fields.items():
         missing = (
@@ -150,7 +169,9 @@ def encode(value: Any) -> Any:
         return {str(k): encode(v) for k, v in value.items()}
     if isinstance(value, tuple | list):
         return [encode(v) for v in value]
-    raise ConfigError(f"a parameter of type {type(value).__name__} cannot be written: {value!r}")
+    raise ConfigError(
+        f"a parameter of type {type(value).__name__} cannot be written: {shown(value)}"
+    )
 
 
 def map_assets(kind: Any, value: Any, change: Callable[[Asset], Any]) -> Any:
@@ -185,4 +206,4 @@ def list_assets(value: Any) -> list[Asset]:
 
 
 __all__ = ["decimal_string", "decode", "decode_dataclass", "encode", "list_assets", "map_assets",
-           "nearest"]  # fmt: skip
+           "nearest", "shown"]  # fmt: skip

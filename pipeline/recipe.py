@@ -31,9 +31,11 @@ from pathlib import Path
 from typing import Any
 
 from .errors import ConfigError
-from .params import decode_dataclass, nearest
+from .overrides import apply_override
+from .params import decode_dataclass, nearest, shown
 from .registry import build, configs_root
 from .stage import Barrier, Sink, Source, Stage
+from .strict_yaml import MAX_BYTES, read_yaml
 
 SCHEMA = "corpusmill/recipe/1"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
@@ -66,13 +68,34 @@ class SourceSpec:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            raise ConfigError(f"{self.name!r} is not a source name", hint="a-z, 0-9, - and _")
+            raise ConfigError(f"{shown(self.name)} is not a source name", hint="a-z, 0-9, - and _")
         if not self.paths:
             raise ConfigError(f"source {self.name!r} lists no paths")
+        for pattern in self.paths:
+            _check_pattern(pattern, self.name)
+        if not self.root or "\0" in self.root:
+            raise ConfigError(f"root of {self.name!r} is {shown(self.root)}, which is no path")
         if not self.licence.strip():
             raise ConfigError(f"source {self.name!r} has no licence", hint="NOASSERTION if unknown")
+        if not self.licence.isprintable():
+            raise ConfigError(f"licence of {self.name!r}: {shown(self.licence)} is not printable")
         if not 0.0 <= self.max_loss <= 1.0:
             raise ConfigError(f"max_loss of {self.name!r} is {self.max_loss}, not in 0..1")
+
+
+def _check_pattern(pattern: str, source: str) -> None:
+    """Refuses patterns that name no file below the source's root."""
+    parts = pattern.split("/")
+    if not pattern or "\0" in pattern or parts[0] == "" or ".." in parts:
+        raise ConfigError(
+            f"paths of {source!r}: {shown(pattern)} is no path below the root",
+            hint="write it relative to `root`, without ..",
+        )
+    if any("**" in part and part != "**" for part in parts):
+        raise ConfigError(
+            f"paths of {source!r}: {shown(pattern)}: ** stands for whole folders only",
+            hint='write "**/*.warc.gz"',
+        )
 
 
 @dataclass(frozen=True)
@@ -151,11 +174,13 @@ class Recipe:
         """Reads a YAML file; ``key.sub=value`` overrides are applied before checking."""
         path = Path(path)
         try:
-            text = path.read_text(encoding="utf-8")
+            with open(path, "rb") as f:
+                raw = f.read(MAX_BYTES + 1)
+            text = raw.decode("utf-8", "strict" if len(raw) <= MAX_BYTES else "replace")
         except OSError as error:
             raise ConfigError(f"cannot read the recipe {path}: {error.strerror}") from None
-        except UnicodeDecodeError:
-            raise ConfigError(f"the recipe {path} is not UTF-8 text") from None
+        except ValueError as error:  # not UTF-8, or a path that no file can have
+            raise ConfigError(f"cannot read the recipe {str(path)!r}: {error}") from None
         return cls.parse(text, path.parent.resolve(), place=str(path), overrides=overrides)
 
     @classmethod
@@ -165,7 +190,7 @@ class Recipe:
         """Checks the text of a recipe; paths in it are relative to `base`."""
         data = read_yaml(text, place)
         for override in overrides:
-            _apply_override(data, override)
+            apply_override(data, override)
         return _from_mapping(data, base, place)
 
     def resolve_path(self, value: str) -> Path:
@@ -177,78 +202,10 @@ def resolve_path(value: str, base: Path) -> Path:
     """``package:x`` below the package's configs, other paths below `base`."""
     if value.startswith("package:"):
         return configs_root() / value.removeprefix("package:")
-    return (base / Path(value).expanduser()).resolve()
-
-
-def read_yaml(text: str, place: str) -> Any:
-    """YAML with repeated keys refused. Raises ConfigError with line and column."""
-    import yaml
-
-    class Loader(yaml.SafeLoader):
-        """SafeLoader that refuses repeated keys."""
-
-    def mapping(loader: Any, node: Any, deep: bool = False) -> dict[Any, Any]:
-        seen: dict[Any, Any] = {}
-        for key_node, value_node in node.value:
-            key = loader.construct_object(key_node, deep=True)
-            if not isinstance(key, str):
-                raise ConfigError(
-                    f"{place}, line {key_node.start_mark.line + 1}: key {key!r} is not text"
-                )
-            if key in seen:
-                raise ConfigError(
-                    f"{place}, line {key_node.start_mark.line + 1}: key {key!r} is repeated"
-                )
-            seen[key] = loader.construct_object(value_node, deep=True)
-        return seen
-
-    Loader.add_constructor("tag:yaml.org,2002:map", mapping)
     try:
-        data = yaml.load(text, Loader=Loader)
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{place} is not valid YAML: {error}") from None
-    if not isinstance(data, dict):
-        raise ConfigError(f"{place}: a mapping of keys is needed")
-    return data
-
-
-def _apply_override(data: Any, override: str) -> None:
-    import yaml
-
-    path, sep, raw = override.partition("=")
-    if not sep or not path:
-        raise ConfigError(f"--set {override!r}: write key.sub=value")
-    here = data
-    parts = path.split(".")
-    for i, part in enumerate(parts):
-        last = i == len(parts) - 1
-        if isinstance(here, list):
-            here = _step_entry(here, part, override, last, yaml.safe_load(raw))
-        elif last:
-            here[part] = yaml.safe_load(raw)
-        else:
-            here = here.setdefault(part, {})
-            if here is None or not isinstance(here, dict | list):
-                raise ConfigError(f"--set {override!r}: {part!r} has no keys below it")
-        if here is None:
-            return
-
-
-def _step_entry(entries: list[Any], part: str, override: str, last: bool, value: Any) -> Any:
-    """The parameters of the list entry called `part` (a step's id or a source's name)."""
-    for i, entry in enumerate(entries):
-        if isinstance(entry, str) and entry.rsplit(".", 1)[-1] == part:
-            entries[i] = {entry: {}}
-            entry = entries[i]
-        if isinstance(entry, dict) and "name" in entry and entry["name"] == part:
-            return entry
-        if isinstance(entry, dict) and len(entry) == 1:
-            name, params = next(iter(entry.items()))
-            if (params or {}).get("as", name.rsplit(".", 1)[-1]) == part:
-                entry[name] = params or {}
-                return entry[name]
-    del last, value
-    raise ConfigError(f"--set {override!r}: there is no entry {part!r}")
+        return (base / Path(value).expanduser()).resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, ~nobody, a NUL
+        raise ConfigError(f"{shown(value)} is no path: {error}") from None
 
 
 _TOP = (
@@ -260,19 +217,25 @@ _TOP = (
 def _from_mapping(data: Mapping[str, Any], base: Path, place: str) -> Recipe:
     for key in data:
         if key not in _TOP:
-            raise ConfigError(f"{place}: unknown key {key!r}", hint=nearest(key, _TOP))
+            raise ConfigError(f"{place}: unknown key {shown(key)}", hint=nearest(key, _TOP))
     for key in ("schema", "name", "version", "sources", "steps"):
         if key not in data:
-            raise ConfigError(f"{place}: the key {key!r} is missing")
+            raise ConfigError(f"{place}: the key {shown(key)} is missing")
     if data["schema"] != SCHEMA:
-        raise ConfigError(f"{place}: schema {data['schema']!r} is unknown", hint=f"known: {SCHEMA}")
+        raise ConfigError(
+            f"{place}: schema {shown(data['schema'])} is unknown", hint=f"known: {SCHEMA}"
+        )
     name, version, seed = data["name"], data["version"], data.get("seed", 1)
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ConfigError(f"{place}.name: {name!r} is not a name", hint="a-z, 0-9, - and _")
+        raise ConfigError(f"{place}.name: {shown(name)} is not a name", hint="a-z, 0-9, - and _")
     if not isinstance(version, str):
-        raise ConfigError(f"{place}.version: {version!r} is not text", hint="put quotes around it")
+        raise ConfigError(
+            f"{place}.version: {shown(version)} is not text", hint="put quotes around it"
+        )
+    if not version.isprintable() or not 0 < len(version) <= 100:
+        raise ConfigError(f"{place}.version: {shown(version)} is not 1 to 100 printable characters")
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << 63:
-        raise ConfigError(f"{place}.seed: {seed!r} is not a whole number of 63 bits")
+        raise ConfigError(f"{place}.seed: {shown(seed)} is not a whole number of 63 bits")
     if not isinstance(data["sources"], list) or not data["sources"]:
         raise ConfigError(f"{place}.sources: a list with at least one source is needed")
     sources = tuple(
@@ -286,7 +249,7 @@ def _from_mapping(data: Mapping[str, Any], base: Path, place: str) -> Recipe:
     for i, s in enumerate(sources):
         made = build(s.stage, s.params, f"{place}.sources[{i}].params")
         if not isinstance(made, Source):
-            raise ConfigError(f"{place}.sources[{i}]: {s.stage!r} is not a source")
+            raise ConfigError(f"{place}.sources[{i}]: {shown(s.stage)} is not a source")
     steps = _steps(data["steps"], f"{place}.steps")
     products = _products(data, place)
     sample = data.get("sample")
@@ -304,9 +267,9 @@ def _share(value: Any, place: str) -> str:
     try:
         number = Decimal(str(value))
     except InvalidOperation:
-        raise ConfigError(f"{place}: {value!r} is not a share") from None
-    if not 0 < number <= 1:
-        raise ConfigError(f"{place}: {value!r} is not in (0, 1]")
+        raise ConfigError(f"{place}: {shown(value)} is not a share") from None
+    if not number.is_finite() or not 0 < number <= 1:
+        raise ConfigError(f"{place}: {shown(value)} is not in (0, 1]")
     return format(number.normalize(), "f")
 
 
@@ -325,18 +288,18 @@ def _steps(entries: Any, place: str) -> tuple[Step, ...]:
         else:
             raise ConfigError(f"{here}: a stage name, or one stage name with its parameters")
         if not isinstance(params, dict):
-            raise ConfigError(f"{here}: a mapping of keys is needed, not {params!r}")
+            raise ConfigError(f"{here}: a mapping of keys is needed, not {shown(params)}")
         step_id = params.pop("as", stage.rsplit(".", 1)[-1])
-        if not isinstance(step_id, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", step_id):
-            raise ConfigError(f"{here}: {step_id!r} is not a step name")
+        if not isinstance(step_id, str) or not re.fullmatch(r"[a-z][a-z0-9_]{0,62}", step_id):
+            raise ConfigError(f"{here}: {shown(step_id)} is not a step name")
         if step_id in seen or step_id in ("tokenizer", "shards", "read", "docs"):
             raise ConfigError(
-                f"{here}: a step {step_id!r} exists already", hint="give it a name with `as:`"
+                f"{here}: a step {shown(step_id)} exists already", hint="give it a name with `as:`"
             )
         seen.add(step_id)
-        made = build(stage, params, f"{here} ({stage})")
+        made = build(stage, params, f"{here} ({stage[:60]})")
         if not isinstance(made, Stage | Barrier):
-            raise ConfigError(f"{here}: {stage!r} is a {made.kind}, which cannot be a step")
+            raise ConfigError(f"{here}: {shown(stage)} is a {made.kind}, which cannot be a step")
         steps.append(Step(step_id, stage, made.params, made))
     return tuple(steps)
 
@@ -357,14 +320,19 @@ def _products(data: Mapping[str, Any], place: str) -> tuple[Step, ...]:
             raise ConfigError(
                 f"{place}: shards need a tokenizer", hint="add the section tokenizer:"
             )
-        params = dict(data.get("shards") or {})
+        shards = {} if data.get("shards") is None else data["shards"]
+        if not isinstance(shards, dict):
+            raise ConfigError(f"{place}.shards: a mapping of keys is needed, not {shown(shards)}")
+        params = dict(shards)
         if data.get("mix") is not None:
+            if "mix" in params:
+                raise ConfigError(f"{place}.shards: the mix stands here and in {place}.mix")
             params["mix"] = data["mix"]
         made = build("tokenizers.shards", params, f"{place}.shards")
         products.append(Step("shards", "tokenizers.shards", made.params, made))
     for product in products:
         if not isinstance(product.made, Sink):
-            raise ConfigError(f"{place}.{product.id}: {product.stage!r} is not a sink")
+            raise ConfigError(f"{place}.{product.id}: {shown(product.stage)} is not a sink")
     return tuple(products)
 
 
@@ -397,4 +365,4 @@ def _check_signals(recipe: Recipe, place: str) -> None:
             pages = False
 
 
-__all__ = ["Execution", "Guards", "Recipe", "SourceSpec", "Step", "Unlicensed", "read_yaml"]
+__all__ = ["Execution", "Guards", "Recipe", "SourceSpec", "Step", "Unlicensed"]

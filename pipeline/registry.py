@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from .errors import ConfigError, StageError
-from .params import decode_dataclass, nearest
+from .params import decode_dataclass, nearest, shown
 
 _ROOMS = ("classifiers", "tokenizers")
 
@@ -59,8 +59,12 @@ def stage_names() -> list[str]:
 
 def stage_class(name: str) -> Any:
     """The stage class registered as `name`. Raises ConfigError for an unknown name."""
-    if not name or any(not part.isidentifier() for part in name.split(".")):
-        raise ConfigError(f"{name!r} is not a stage name", hint="names look like filters.url")
+    if (
+        not isinstance(name, str)
+        or len(name) > 200
+        or any(not part.isidentifier() for part in name.split("."))
+    ):
+        raise ConfigError(f"{shown(name)} is not a stage name", hint="names look like filters.url")
     full = module_name(name)
     try:
         module = importlib.import_module(full)
@@ -79,7 +83,10 @@ def stage_class(name: str) -> Any:
 
 def build(name: str, params: Any, place: str) -> Any:
     """The stage `name` with parameters decoded from plain values; loads nothing heavy."""
-    cls = stage_class(name)
+    try:
+        cls = stage_class(name)
+    except ConfigError as error:
+        raise ConfigError(f"{place}: {error.message}", hint=error.hint) from None
     return cls(decode_dataclass(cls.Params, params, place))
 
 

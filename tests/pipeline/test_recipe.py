@@ -46,7 +46,7 @@ def test_overrides_reach_steps_and_sources() -> None:
         ('version: "1"', 'version: "1"\nversion: "2"', "recipe, line 5: key 'version' is repeated", None),
         ("licence: CC0-1.0", "license: CC0-1.0", "recipe.sources[0]: unknown key 'license'",
          "did you mean 'licence'?"),
-        ("dedup.exact:", "dedup.exakt:", "there is no stage 'dedup.exakt'", "did you mean 'dedup.exact'?"),
+        ("dedup.exact:", "dedup.exakt:", "recipe.steps[1] (dedup.exakt): there is no stage 'dedup.exakt'", "did you mean 'dedup.exact'?"),
         ("by: url", "bye: url", "recipe.steps[1] (dedup.exact): unknown key 'bye'", "did you mean 'by'?"),
         ("by: url", "by: uri", "recipe.steps[1] (dedup.exact).by: 'uri' is not possible",
          "did you mean 'url'?"),
