@@ -30,7 +30,7 @@ def extract_file(
     tier: Tier = "default",
     format: OutputFormat = "text",
 ) -> str:
-    """The text of the page in the file `path`, with a line break at its end.
+    """The text of the page in the file `path`.
 
     As JSON: an object with ``text``, ``title``, ``path``, ``words``, ``all_words``, ``charset``.
     Raises InputError if the file cannot be read or the page is over budget.
@@ -41,7 +41,7 @@ def extract_file(
         raise InputError(f"cannot read {os.fspath(path)}: {err.strerror}") from err
     found = extract(body, url=url, tier=tier, format="markdown" if format == "markdown" else "text")
     if format != "json":
-        return found.text + "\n"
+        return found.text
     row = {
         "text": found.text,
         "title": found.title,
@@ -50,7 +50,7 @@ def extract_file(
         "all_words": found.all_words,
         "charset": found.charset,
     }
-    return json.dumps(row, ensure_ascii=False) + "\n"
+    return json.dumps(row, ensure_ascii=False)
 
 
 def extract_jsonl(
