@@ -19,7 +19,9 @@ import gzip
 import hashlib
 import json
 import os
+import struct
 import sys
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,14 @@ short template, so that the text would be the same wherever it came from."""
 
 def key(text: str) -> bytes:
     return hashlib.blake2b(text.encode(), digest_size=8, key=b"corpusmill labels").digest()
+
+
+def zip_bytes(raw: bytes) -> bytes:
+    """One gzip member with no time stamp. (`gzip.compress` writes another operating-system byte
+    in Python 3.13 than in 3.11.)"""
+    squeeze = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    tail = struct.pack("<2I", zlib.crc32(raw), len(raw) & 0xFFFFFFFF)
+    return b"\x1f\x8b\x08\0\0\0\0\0\x02\xff" + squeeze.compress(raw) + squeeze.flush() + tail
 
 
 def cut(text: str) -> str:
@@ -140,7 +150,7 @@ def main() -> int:
     for name, rows in (("high", high(Path(folder), used)), ("low", low(Path(folder), used))):
         rows.sort(key=lambda r: (r["group"], r["text"]))
         text = "".join(json.dumps(r, ensure_ascii=False, sort_keys=True) + "\n" for r in rows)
-        raw = gzip.compress(text.encode("utf-8"), 9, mtime=0)
+        raw = zip_bytes(text.encode("utf-8"))
         (LABELS / f"{name}.jsonl.gz").write_bytes(raw)
         print(f"{name}: {len(rows)} rows, {len(raw)} bytes")
     return 0

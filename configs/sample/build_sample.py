@@ -29,6 +29,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import sys
 import uuid
 import zlib
@@ -134,8 +135,12 @@ def members(path: Path) -> Iterator[Member]:
         at = end
 
 
-def zip_record(record: bytes) -> bytes:
-    return gzip.compress(record, 9, mtime=0)
+def zip_bytes(raw: bytes) -> bytes:
+    """One gzip member with no time stamp. (`gzip.compress` writes another operating-system byte
+    in Python 3.13 than in 3.11.)"""
+    squeeze = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    tail = struct.pack("<2I", zlib.crc32(raw), len(raw) & 0xFFFFFFFF)
+    return b"\x1f\x8b\x08\0\0\0\0\0\x02\xff" + squeeze.compress(raw) + squeeze.flush() + tail
 
 
 def sha1(data: bytes) -> str:
@@ -257,7 +262,7 @@ def write_file(
             kind = head["warc-type"]
             if kind == "warcinfo":
                 out.write(
-                    zip_record(
+                    zip_bytes(
                         member.record.replace(b"build_sample_crawl.py", b"build_sample.py      ")
                     )
                 )
@@ -274,7 +279,7 @@ def write_file(
                 ):
                     out.write(request.raw)
                 changed = rewrite(member, row["charset"] or "")
-                raw = zip_record(changed[0]) if changed else member.raw
+                raw = zip_bytes(changed[0]) if changed else member.raw
                 if changed:
                     row["payload_digest"], row["payload_length"] = sha1(changed[1]), len(changed[1])
                     row["changes"] = CHANGED
@@ -285,7 +290,7 @@ def write_file(
         for n, page in enumerate(own):
             date = f"{'2026-03-09' if crawl.endswith('10') else '2026-04-13'}T06:{n:02d}:00Z"
             for record in own_records(page, crawl, date, triples):
-                raw = zip_record(record)
+                raw = zip_bytes(record)
                 if b"\r\nWARC-Type: response\r\n" in record[:60]:
                     place = {"file": name, "offset": out.tell(), "length": len(raw)}
                     rows.append(own_gold(page, crawl, date) | place)
@@ -322,7 +327,7 @@ def write_notices(data: Path, packages: set[str]) -> None:
 def write_jsonl(path: Path, rows: list[dict[str, Any]]) -> None:
     text = "".join(json.dumps(r, ensure_ascii=False, sort_keys=True) + "\n" for r in rows)
     raw = text.encode("utf-8")
-    path.write_bytes(gzip.compress(raw, 9, mtime=0) if path.suffix == ".gz" else raw)
+    path.write_bytes(zip_bytes(raw) if path.suffix == ".gz" else raw)
 
 
 def read_jsonl(path: Path) -> list[dict[str, Any]]:
