@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -74,7 +75,12 @@ def resolve_assets(params: Any, base: Path, places: Places) -> dict[str, dict[st
         if value in places.digests:
             continue
         path = resolve_path(value, base)
-        token = asset_token(path) if path.exists() else ""  # before hashing: a change shows
+        try:
+            token = (
+                asset_token(path) if os.path.exists(path) else ""
+            )  # before hashing: a change shows
+        except OSError as error:  # a link to nowhere in the folder
+            raise AssetError(f"the asset {value!r} cannot be read: {error}") from None
         places.digests[value] = asset_digest(path, value)
         places.paths[value], places.tokens[value] = str(path), token
     return places.digests

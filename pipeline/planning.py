@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +20,8 @@ from .assets import Places, check_asset, resolve_assets
 from .durable import write_atomic
 from .errors import ConfigError, CorpusmillError, InputError, IntegrityError
 from .identity import canonical, fingerprint, pretty
-from .params import encode, list_assets, map_assets
+from .listing import list_files
+from .params import encode, list_assets, map_assets, shown
 from .recipe import Recipe, Step, resolve_path
 from .registry import build, pin_versions
 from .stage import Asset, InputFile
@@ -217,18 +219,21 @@ def list_inputs(recipe: Recipe) -> tuple[list[dict[str, Any]], dict[str, str]]:
     listed, roots = [], {}
     for spec in recipe.sources:
         root = resolve_path(spec.root, recipe.base)
-        if not root.is_dir():
-            raise ConfigError(f"source {spec.name!r}: the folder {spec.root} does not exist")
+        if not os.path.isdir(root):
+            raise ConfigError(f"source {spec.name!r}: the folder {shown(spec.root)} does not exist")
         found: dict[str, tuple[int, int]] = {}
         for pattern in spec.paths:
-            hits = [p for p in root.glob(pattern) if p.is_file()]
+            try:
+                hits = list_files(root, pattern)
+            except ConfigError as error:
+                raise ConfigError(
+                    f"source {spec.name!r}: {error.message}", hint=error.hint
+                ) from None
             if not hits:
                 raise ConfigError(
-                    f"source {spec.name!r}: nothing matches {pattern!r} in {spec.root}"
+                    f"source {spec.name!r}: nothing matches {shown(pattern)} in {spec.root}"
                 )
-            for path in hits:
-                stat = path.stat()
-                found[path.relative_to(root).as_posix()] = (stat.st_size, stat.st_mtime_ns)
+            found |= {name: (size, token) for name, size, token in hits}
         files = [[name, *found[name]] for name in sorted(found)]
         listed.append({"name": spec.name, "files": files})
         roots[spec.name] = str(root)

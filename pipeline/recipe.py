@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import ConfigError
+from .listing import check_pattern
 from .overrides import apply_override
 from .params import decode_dataclass, nearest, shown
 from .registry import build, configs_root
@@ -72,7 +73,12 @@ class SourceSpec:
         if not self.paths:
             raise ConfigError(f"source {self.name!r} lists no paths")
         for pattern in self.paths:
-            _check_pattern(pattern, self.name)
+            try:
+                check_pattern(pattern)
+            except ConfigError as error:
+                raise ConfigError(
+                    f"paths of {self.name!r}: {error.message}", hint=error.hint
+                ) from None
         if not self.root or "\0" in self.root:
             raise ConfigError(f"root of {self.name!r} is {shown(self.root)}, which is no path")
         if not self.licence.strip():
@@ -81,21 +87,6 @@ class SourceSpec:
             raise ConfigError(f"licence of {self.name!r}: {shown(self.licence)} is not printable")
         if not 0.0 <= self.max_loss <= 1.0:
             raise ConfigError(f"max_loss of {self.name!r} is {self.max_loss}, not in 0..1")
-
-
-def _check_pattern(pattern: str, source: str) -> None:
-    """Refuses patterns that name no file below the source's root."""
-    parts = pattern.split("/")
-    if not pattern or "\0" in pattern or parts[0] == "" or ".." in parts:
-        raise ConfigError(
-            f"paths of {source!r}: {shown(pattern)} is no path below the root",
-            hint="write it relative to `root`, without ..",
-        )
-    if any("**" in part and part != "**" for part in parts):
-        raise ConfigError(
-            f"paths of {source!r}: {shown(pattern)}: ** stands for whole folders only",
-            hint='write "**/*.warc.gz"',
-        )
 
 
 @dataclass(frozen=True)
@@ -201,7 +192,10 @@ class Recipe:
 def resolve_path(value: str, base: Path) -> Path:
     """``package:x`` below the package's configs, other paths below `base`."""
     if value.startswith("package:"):
-        return configs_root() / value.removeprefix("package:")
+        below = value.removeprefix("package:")
+        if below.startswith("/") or ".." in below.split("/"):
+            raise ConfigError(f"{shown(value)} leads out of the package's configs")
+        return configs_root() / below
     try:
         return (base / Path(value).expanduser()).resolve()
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links, ~nobody, a NUL

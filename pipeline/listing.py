@@ -1,0 +1,91 @@
+"""Input files by pattern, below a root: every match is read, or the plan stops.
+
+Patterns are those of `pathlib` (``*`` within a name, ``**`` for any folders), matched here because
+`pathlib` passes over folders that it may not list and, from one Python to the next, differs in
+what ``**`` means.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from .errors import ConfigError
+from .params import shown
+
+
+def check_pattern(pattern: str) -> None:
+    """Raises ConfigError for a pattern that can name no file below a root."""
+    parts = pattern.split("/")
+    if "\0" in pattern or any(part in ("", ".", "..") for part in parts):
+        raise ConfigError(
+            f"{shown(pattern)} is no path below the root", hint="write it relative to the root"
+        )
+    if parts[-1] == "**" or any("**" in part and part != "**" for part in parts):
+        raise ConfigError(
+            f"{shown(pattern)}: ** stands for whole folders only", hint='write "**/*.warc.gz"'
+        )
+
+
+def list_files(root: Path, pattern: str) -> list[tuple[str, int, int]]:
+    """(path below `root` with ``/``, bytes, modification time in nanoseconds) of every file that
+    `pattern` matches, sorted. Folders that match are passed over.
+
+    Raises ConfigError where a folder cannot be listed, and for a match that is no file that can
+    be read by its place: a link to nowhere, a pipe, a name that is not UTF-8.
+    """
+    found: dict[str, tuple[int, int]] = {}
+    try:
+        for name in _matches(root, "", pattern.split("/")):
+            status = os.stat(root / name)
+            if stat.S_ISDIR(status.st_mode):
+                continue
+            if not stat.S_ISREG(status.st_mode):
+                raise ConfigError(f"{shown(name)} matches {shown(pattern)} and is no regular file")
+            found[name] = (status.st_size, status.st_mtime_ns)
+    except OSError as error:
+        where = f"{shown(str(error.filename))}: " if error.filename else ""
+        raise ConfigError(
+            f"{shown(pattern)} cannot be listed: {where}{error.strerror or error}",
+            hint="remove what cannot be read, or name it out of the pattern",
+        ) from None
+    for name in found:
+        try:
+            name.encode("utf-8")
+        except UnicodeEncodeError:
+            raise ConfigError(
+                f"the file name {name!a} is not UTF-8",
+                hint="rename it: names stand in the account",
+            ) from None
+    return [(name, *found[name]) for name in sorted(found)]
+
+
+def _matches(root: Path, below: str, parts: Sequence[str]) -> Iterator[str]:
+    """Names below `root` that match `parts`, starting in its folder `below`."""
+    part, rest = parts[0], parts[1:]
+    if part == "**":
+        yield from _matches(root, below, rest)
+        for entry in _entries(root, below):
+            if entry.is_dir(follow_symlinks=False):
+                yield from _matches(root, below + entry.name + "/", parts)
+        return
+    if any(c in part for c in "*?["):
+        for entry in _entries(root, below):
+            if fnmatchcase(entry.name, part):
+                if not rest:
+                    yield below + entry.name
+                elif entry.is_dir():
+                    yield from _matches(root, f"{below}{entry.name}/", rest)
+    elif not rest:
+        if os.path.lexists(root / (below + part)):
+            yield below + part
+    elif os.path.isdir(root / (below + part)):
+        yield from _matches(root, f"{below}{part}/", rest)
+
+
+def _entries(root: Path, below: str) -> list[os.DirEntry[str]]:
+    with os.scandir(root / below) as entries:
+        return sorted(entries, key=lambda e: e.name)
