@@ -75,6 +75,10 @@ class Stage:
         """
         raise NotImplementedError
 
+    def child_cpu(self) -> float:
+        """CPU seconds of processes that the stage runs beside this one, so far."""
+        return 0.0
+
     def close(self) -> None:
         """Release what `setup` took (worker processes, files)."""
 

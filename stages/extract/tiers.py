@@ -107,6 +107,10 @@ class ExtractTiers(Stage):
         answers = self._answers([_request(page) for page in batch])
         return [self._outcome(p, a) for p, a in zip(batch, answers, strict=True)]
 
+    def child_cpu(self) -> float:
+        """CPU seconds of the extraction processes so far, for the account."""
+        return self._worker.cpu() if self._worker is not None else 0.0
+
     def close(self) -> None:
         """Ends the process."""
         if self._worker is not None:

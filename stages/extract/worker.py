@@ -164,6 +164,11 @@ class _Child:
         self._cpu = max(self._cpu, float(answer.pop("cpu", 0.0)))
         return answer
 
+    @property
+    def cpu(self) -> float:
+        """CPU seconds at its last answer."""
+        return self._cpu
+
     def _take_frame(self) -> bytes | None:
         """The first whole frame of what was read so far."""
         if len(self._buffer) < LENGTH.size:
@@ -235,6 +240,7 @@ class Worker:
         self._child: _Child | None = None
         self.restarts = 0
         """How often a child was lost, for reports."""
+        self._spent = 0.0
 
     def start(self) -> None:
         """Starts the process. Raises StageError if it cannot start or fails its self-test."""
@@ -278,8 +284,13 @@ class Worker:
         self.restarts += 1
         self.close()
 
+    def cpu(self) -> float:
+        """CPU seconds of all children so far."""
+        return self._spent + (self._child.cpu if self._child is not None else 0.0)
+
     def close(self) -> None:
         """Ends the process. `run` after it starts a new one."""
         if self._child is not None:
+            self._spent += self._child.cpu
             self._child.kill()
             self._child = None
