@@ -1,0 +1,119 @@
+"""A page through the three compiled passes: `analyse` gives its blocks and their features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """The blocks of a page, in document order. Column numbers are in `scan`, `measure` and
+    `features`."""
+
+    text: bytes
+    """The clean text of all blocks, one after the other (UTF-8, code marks included)."""
+    elements: Integers
+    """One row for each block-level element, the root first."""
+    blocks: Integers
+    measures: Integers
+    rows: npt.NDArray[np.int32]
+    """Features: one row a block, one column for each of `features.NAMES`."""
+    outside_words: int
+    """Words (by white space) in what was left out as navigation."""
+
+    def __len__(self) -> int:
+        return len(self.blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kit:
+    """The kernels and their tables, loaded once a process."""
+
+    scan: Any
+    measure: Any
+    features: Any
+    arrays: dict[str, Any]
+
+
+@cache
+def _kit() -> _Kit:
+    from corpusmill.stages.unicode_data import tables
+
+    from . import features, measure, scan
+    from .vocabulary import TAG_KINDS, class_table, tag_table, text_table
+
+    tag_keys, tag_values = tag_table()
+    class_keys, class_values = class_table()
+    text_keys, text_values = text_table()
+    return _Kit(
+        scan,
+        measure,
+        features,
+        {
+            "tag_keys": tag_keys,
+            "tag_values": tag_values,
+            "tag_kinds": np.array(TAG_KINDS, np.int64),
+            "class_keys": class_keys,
+            "class_values": class_values,
+            "text_keys": text_keys,
+            "text_values": text_values,
+            "flags": tables().flags,
+        },
+    )
+
+
+def warm() -> None:
+    """Compiles the kernels, or loads them from their cache."""
+    _kit()
+
+
+def tree_markup(html: str) -> bytes:
+    """The page's tree by Lexbor, written out again as well-formed UTF-8."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    return (LexborHTMLParser(html).html or "").encode("utf-8", "replace")
+
+
+def analyse(markup: bytes, *, prune: bool = True) -> Blocks:
+    """The blocks of a page. `markup` is well formed (see `tree_markup`); with `prune` false
+    ``nav``, ``footer`` and the like are kept."""
+    kit = _kit()
+    a = kit.arrays
+    data = np.frombuffer(markup, np.uint8)
+    n_tags = markup.count(b"<")
+    size = n_tags - markup.count(b"</") + 2
+    text = np.empty(len(data) + n_tags + 1, np.uint8)
+    elements = np.zeros((size, kit.scan.ELEMENT_COLUMNS), np.int64)
+    blocks = np.zeros((2 * n_tags + 2, kit.scan.BLOCK_COLUMNS), np.int64)
+    stack = np.zeros((size, 4), np.int64)
+    info = np.zeros(kit.scan.INFO_SIZE, np.int64)
+    kit.scan.scan(
+        data, a["tag_keys"], a["tag_values"], a["tag_kinds"], a["class_keys"], a["class_values"],
+        int(prune), text, elements, blocks, stack, info,
+    )  # fmt: skip
+    n_elements, n_blocks = int(info[kit.scan.N_ELEMENTS]), int(info[kit.scan.N_BLOCKS])
+    elements, blocks = elements[:n_elements].copy(), blocks[:n_blocks].copy()
+    measures = np.zeros((n_blocks, kit.measure.MEASURE_COLUMNS), np.int64)
+    rows = np.zeros((n_blocks, kit.features.N_FEATURES), np.int32)
+    if n_blocks:
+        kit.measure.measure(
+            data, int(info[kit.scan.TITLE0]), int(info[kit.scan.TITLE1]), text, n_blocks, blocks,
+            a["flags"], a["text_keys"], a["text_values"], measures,
+        )  # fmt: skip
+        kit.features.features(
+            n_elements, elements, n_blocks, blocks, measures, int(info[kit.scan.N_FORMS]),
+            kit.features.TAG_SLOT, rows,
+        )  # fmt: skip
+    used = int(info[kit.scan.N_BYTES])
+    return Blocks(
+        text[:used].tobytes(), elements, blocks, measures, rows, int(info[kit.scan.OUTSIDE_WORDS])
+    )
