@@ -34,7 +34,7 @@ EPOCHS_WARNED = 4
 """More passes than this over a domain are warned of: up to 4 passes a repeated token is worth
 nearly as much as a new one, beyond it quickly less (Muennighoff et al. 2023, section 6)."""
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 class Rule(Protocol):

@@ -81,6 +81,11 @@ def decode(kind: Any, value: Any, place: str) -> Any:
 def _decode_scalar(kind: Any, value: Any, place: str) -> Any:
     if kind is Any:
         return value
+    if isinstance(value, str) and not value.isascii():
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError:
+            raise ConfigError(f"{place}: {shown(value)} has half of a surrogate pair") from None
     if kind is Asset:
         if not isinstance(value, str) or not value:
             raise ConfigError(f"{place}: a path is needed, not {shown(value)}")

@@ -91,7 +91,7 @@ def _mapping(node: Any, place: str) -> dict[str, Any]:
             raise ConfigError(
                 f"{at}: the key {_spelling(key_node)} is not text", hint="put quotes around it"
             )
-        key = key_node.value
+        key = _scalar(key_node, place)
         if key in found:
             raise ConfigError(f"{at}: key {_spelling(key_node)} is repeated")
         found[key] = _value(value_node, place)
@@ -100,6 +100,9 @@ def _mapping(node: Any, place: str) -> dict[str, Any]:
 
 def _scalar(node: Any, place: str) -> Any:
     text = node.value
+    at = f"{place}, line {node.start_mark.line + 1}"
+    if any("\ud800" <= c <= "\udfff" for c in text):
+        raise ConfigError(f"{at}: {_spelling(node)} has half of a surrogate pair")
     kind = node.tag.removeprefix(_TAG)
     if kind in ("str", "timestamp", "value"):
         return text
@@ -107,7 +110,6 @@ def _scalar(node: Any, place: str) -> Any:
         return None
     if kind == "bool":
         return text.lower() in ("yes", "true", "on")
-    at = f"{place}, line {node.start_mark.line + 1}"
     if kind == "int" and _INT.fullmatch(text):
         # 19 digits are below 2**64; longer ones are not even converted.
         number = int(text.replace("_", "")) if len(text) < 30 else _MAX_INT
