@@ -23,9 +23,11 @@ import numpy as np
 
 from corpusmill.pipeline.context import TaskContext, hash_of_ids
 from corpusmill.pipeline.document import Document, Drop, Outcome
+from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import AuxPhase, Barrier, Kind
 from corpusmill.stages.unicode_data import collapse_space, fold
 
+from .guards import check_share, largest, merge_largest
 from .urls import canonical_url
 
 if TYPE_CHECKING:
@@ -42,22 +44,39 @@ class ExactParams:
     ``meta.date`` (no date is oldest); or the longest text in code points. Ties go to the
     smallest id. `empty` says what becomes of documents whose text is empty after
     normalisation, under ``by: content``: they stay, or are dropped as ``empty_text``.
+
+    Where more than `max_removed_share` of the documents that have a key would go, the run stops;
+    1 lets everything pass. Groups of `large_group` members or more are named, with the host of
+    the kept one, in the notes of the last phase.
     """
 
     by: Literal["content", "url"] = "content"
     normalise: Literal["none", "whitespace", "fold"] = "whitespace"
     keep: Literal["smallest_id", "newest", "longest"] = "smallest_id"
     empty: Literal["keep", "drop"] = "keep"
+    max_removed_share: float = 1.0
+    large_group: int = 1000
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.max_removed_share <= 1:
+            raise ConfigError(
+                f"max_removed_share is {self.max_removed_share}", hint="a share, 0 to 1"
+            )
+        if self.large_group < 2:
+            raise ConfigError(f"large_group is {self.large_group}", hint="2 or more")
 
 
 class ExactDedup(Barrier):
     """Keeps one document of each group with the same text, or the same URL."""
 
     name: ClassVar[str] = "dedup.exact"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     kind: ClassVar[Kind] = "barrier"
     Params: ClassVar[type] = ExactParams
-    phases: ClassVar[tuple[AuxPhase, ...]] = (AuxPhase("group", "partitions", "group"),)
+    phases: ClassVar[tuple[AuxPhase, ...]] = (
+        AuxPhase("group", "partitions", "group"),
+        AuxPhase("tally", "one", "tally"),
+    )
 
     def __init__(self, params: ExactParams) -> None:
         super().__init__(params)
@@ -70,7 +89,7 @@ class ExactDedup(Barrier):
         self.reasons = (self.reason, "empty_text") if drops_empty else (self.reason,)
 
     def emit(self, batch: Sequence[Document]) -> dict[str, tuple[pa.Table, Any]]:
-        """Table ``keys``: the key's two halves, id, length in code points, date."""
+        """Table ``keys``: the key's two halves, id, length in code points, date, host."""
         import pyarrow as pa
 
         taking = [(doc, key) for doc in batch if (key := self._key(doc))]
@@ -83,6 +102,7 @@ class ExactDedup(Barrier):
                 "id": pa.array([doc.id for doc, _ in taking], pa.string()),
                 "length": pa.array([len(doc.text) for doc, _ in taking], pa.int64()),
                 "date": pa.array([_date(doc) for doc, _ in taking], pa.string()),
+                "host": pa.array([doc.meta.get("host") for doc, _ in taking], pa.string()),
             }
         )
         return {"keys": (table, high)}
@@ -114,8 +134,29 @@ class ExactDedup(Barrier):
         )
         ctx.write("verdicts", verdicts, hash_of_ids(kept_ids))
         groups = int(np.count_nonzero(size > 1))
+        ctx.note("documents", rows)
         ctx.note("groups", groups)
         ctx.note("removed", int(np.count_nonzero(member)) - groups)
+        big = np.flatnonzero(size >= self.params.large_group)
+        kept = keys.select(["id", "host"]).take(pa.array(best[big], pa.int64()))
+        columns = (kept["id"].to_pylist(), size[big].tolist(), kept["host"].to_pylist())
+        ctx.note("large_groups", largest(zip(*columns, strict=True)))
+
+    def tally(self, ctx: TaskContext) -> None:
+        """Adds up the partitions and stops where too much would go."""
+        parts = ctx.notes("group")
+        total = {
+            name: sum(int(part[name]) for part in parts)
+            for name in ("documents", "groups", "removed")
+        }
+        for name, value in total.items():
+            ctx.note(name, value)
+        ctx.note("large_groups", merge_largest(parts, "large_groups"))
+        check_share(
+            self.name, total["removed"], total["documents"],
+            f"documents have {'an address' if self.by_url else 'a text'} that another one has",
+            self.params.max_removed_share,
+        )  # fmt: skip
 
     def decide(
         self, batch: Sequence[Document], verdicts: Mapping[str, Mapping[str, Any]]

@@ -1,61 +1,78 @@
-"""Near-duplicates: MinHash over word 5-grams, banded, with every candidate pair verified.
+"""Near-duplicates: MinHash over word 5-grams, banded, every candidate pair verified on its sets.
 
 Shingles are runs of `ngram` words as `corpusmill.stages.words` sees them: caseless, in any
 composition, without punctuation, numbers as they stand. In scripts written without spaces a word
 is a pair of characters, so that 5 of them span 6 characters. A text of fewer words is one
 shingle; one without words is never a near-duplicate.
 
-- Broder, On the resemblance and containment of documents (1997): the share of equal minima
-  estimates the Jaccard similarity of the shingle sets.
+- Broder, On the resemblance and containment of documents (1997): two sets have the same minimum
+  under a random permutation with a chance that is their Jaccard similarity.
 - The defaults, 14 bands of 8 minima over 5-grams, are those of FineWeb (Penedo et al. 2024,
   section 3.4 and appendix E.1): a pair of similarity s meets in a band with chance
   1 - (1 - s⁸)¹⁴: .21 at .6, .56 at .7, .77 at .75, .92 at .8, .99 at .85.
 
 What others stop at is where candidates begin here. Two documents that share a band are only
-**candidates**. A pair counts if the share of equal minima, of all 112, is at least `min_jaccard`;
-the estimate has a standard error of sqrt(s (1 - s) / 112): .043 at .7, .028 at .9. (Minima are
-compared by 16 of their bits, as in Li and König, b-Bit Minwise Hashing, 2010; two different ones
-agree once in 65,536.) Pairs that count are joined to components, and a component is cut into
-clusters round their survivors so that chains do not remove what resembles nothing that stays:
-the best member, by `keep`, takes all whose similarity to it is at least `floor`; the best of the
-rest does the same, until none is left. Every removed document thus resembles one that is kept.
+**candidates**. The shingle sets of candidates are made from their texts, and a pair counts if the
+Jaccard similarity of the sets (exact up to 4,096 distinct shingles, see
+`corpusmill.stages.dedup.sets`) is at least `min_jaccard`. Pairs that count are joined to
+families, and a family is cut into clusters round their survivors so that chains do not remove
+what resembles nothing that stays: the best member, by `keep`, takes those whose similarity to it
+is at least `floor` and that it reaches over pairs of members that it took; the best of the rest
+does the same, until none is left. Every removed document thus resembles one that is kept.
 
 Within a bucket each member, in order of id, is paired with the first and with the one before it.
+Where a bucket has four members or more it is cut twice again, by 16 bits of one minimum of
+another band each time, and the members of a piece are paired in the same way: what shares a
+bucket with a stranger that happens to be first finds its kin there.
+
 All is a function of the set of documents and of the parameters, not of tasks or partitions.
 
 Signals of the kept: ``cluster``, the smallest id of its cluster (its own where it is alone);
 ``cluster_size``, members before removal; ``family``, the smallest id of its component, for
 splits that must not have relatives on both sides.
 
-Memory: `emit` holds a batch's word tables; ``bucket`` the band rows of one partition, 24 bytes
-each, about 100 when sorted (14 rows a document); ``cluster`` 16 + 16 + 224 bytes for each
-document that is in a candidate pair and 8 to 24 for each distinct pair. On disk: 336 bytes a
-document in ``bands``, 248 in ``sketches``.
+Phases and what they hold in memory: ``bucket`` the band rows of one partition, 28 bytes each,
+about 120 when sorted (14 rows a document); ``sets`` a batch of texts and the sets of one
+partition's candidates, 4 bytes a distinct shingle, at most 16 kB; ``verify`` two such lots and 48
+bytes a pair; ``link`` (one task) 24 bytes for each document that has a verified pair; ``split``
+the sets of the families of one partition. On disk, uncompressed: 392 bytes a document, and for
+candidates their sets up to three times and 32 bytes a pair.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from corpusmill.pipeline.context import TaskContext, hash_of_ids
+from corpusmill.pipeline.context import TaskContext, hash_of_ids, partition_of
 from corpusmill.pipeline.document import Document, Drop, Outcome
 from corpusmill.pipeline.errors import ConfigError, StageError
 from corpusmill.pipeline.stage import AuxPhase, Barrier, Kind
-from corpusmill.stages.words import tokenise
 
+from .bands import Sketcher, pair_up, unique_rows
+from .guards import check_share, largest, merge_largest
 from .ids import hex_ids, join_ids, split_ids
+from .sets import (
+    MOST,
+    Sets,
+    at_least,
+    column_sets,
+    distinct_ids,
+    numbered,
+    packed_ids,
+    places,
+    sets_of,
+)
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-_PAIR_COLUMNS = ("a_hi", "a_lo", "b_hi", "b_lo")
+_PAIR = ("a_hi", "a_lo", "b_hi", "b_lo")
+_BATCH_CHARS = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -64,7 +81,8 @@ class MinhashParams:
 
     `min_jaccard` and `floor`: see the module. `keep`: the member with the smallest id, or the
     longest text in code points (ties to the smallest id). Where more than `max_removed_share`
-    of the documents that have words would go, the run stops; 1 lets everything pass.
+    of the documents that have words would go, the run stops; 1 lets everything pass. Clusters of
+    `large_cluster` members or more are named in the notes of the last phase.
     """
 
     bands: int = 14
@@ -75,6 +93,7 @@ class MinhashParams:
     floor: float = 0.7
     keep: Literal["smallest_id", "longest"] = "smallest_id"
     max_removed_share: float = 1.0
+    large_cluster: int = 1000
 
     def __post_init__(self) -> None:
         for name, most in (("bands", 1000), ("rows", 1000), ("ngram", 1000)):
@@ -85,18 +104,25 @@ class MinhashParams:
             value = getattr(self, name)
             if not 0 <= value <= 1:
                 raise ConfigError(f"{name} is {value}", hint="a share, 0 to 1")
+        if self.large_cluster < 2:
+            raise ConfigError(f"large_cluster is {self.large_cluster}", hint="2 or more")
 
 
 class MinhashDedup(Barrier):
     """Keeps one document of each cluster of near-duplicates."""
 
     name: ClassVar[str] = "dedup.minhash"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     kind: ClassVar[Kind] = "barrier"
     Params: ClassVar[type] = MinhashParams
     phases: ClassVar[tuple[AuxPhase, ...]] = (
         AuxPhase("bucket", "partitions", "bucket"),
-        AuxPhase("cluster", "one", "cluster"),
+        AuxPhase("sets", "partitions", "sets"),
+        AuxPhase("verify", "partitions", "verify"),
+        AuxPhase("link", "one", "link"),
+        AuxPhase("gather", "partitions", "gather"),
+        AuxPhase("split", "partitions", "split"),
+        AuxPhase("tally", "one", "tally"),
     )
 
     def __init__(self, params: MinhashParams) -> None:
@@ -109,114 +135,224 @@ class MinhashDedup(Barrier):
         """Compiles or loads the kernels and draws the permutations."""
         from . import minhash_kernel
 
-        tokenise([])  # its kernels too are loaded here
         self._kernel = minhash_kernel
-        self._factors, self._terms = permutations(
-            self.params.bands * self.params.rows, self.params.seed
-        )
-
-    def sketches(
-        self, texts: Sequence[str]
-    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.uint64], npt.NDArray[np.uint16]]:
-        """Which of `texts` have words; band keys, shape (texts, bands); and 16 bits of each
-        minimum, shape (texts, bands * rows). Rows of texts without words are zero."""
-        table = tokenise(texts)
-        width = len(self._factors)
-        mins = np.zeros((len(texts), width), np.uint64)
-        keys = np.zeros((len(texts), self.params.bands), np.uint64)
-        bits = np.zeros((len(texts), width), np.uint16)
-        self._kernel.sketch(
-            table.hash, table.doc_start, self.params.ngram, self._factors, self._terms,
-            self.params.rows, mins, keys, bits,
-        )  # fmt: skip
-        return np.diff(table.doc_start) > 0, keys, bits
+        given = self.params
+        self.sketches = Sketcher(given.bands, given.rows, given.ngram, given.seed)
+        self.sketches([])  # the kernels of the words are loaded here too
 
     def emit(self, batch: Sequence[Document]) -> dict[str, tuple[pa.Table, Any]]:
-        """Table ``bands`` (key, id), met by key; table ``sketches`` (id, length, minima)."""
+        """Table ``bands``: key, two sides, id; met by key."""
         import pyarrow as pa
 
-        has_words, keys, bits = self.sketches([doc.text for doc in batch])
-        taking = [doc for doc, has in zip(batch, has_words, strict=True) if has]
-        high, low = split_ids([doc.id for doc in taking])
-        flat = keys[has_words].reshape(-1)
+        made = self.sketches([doc.text for doc in batch])
+        has = made.has_words
+        high, low = split_ids([doc.id for doc, taken in zip(batch, has, strict=True) if taken])
+        keys = made.keys[has].reshape(-1)
+        sides = made.sides[has].reshape(-1, 2)
         bands = pa.table(
             {
-                "key": pa.array(flat),
+                "key": pa.array(keys),
+                "side_1": pa.array(np.ascontiguousarray(sides[:, 0])),
+                "side_2": pa.array(np.ascontiguousarray(sides[:, 1])),
                 "id_hi": pa.array(np.repeat(high, self.params.bands)),
                 "id_lo": pa.array(np.repeat(low, self.params.bands)),
             }
         )
-        raw = bits[has_words].astype("<u2").tobytes()
-        width = 2 * bits.shape[1]
-        sketches = pa.table(
-            {
-                "id_hi": pa.array(high),
-                "id_lo": pa.array(low),
-                "length": pa.array([len(doc.text) for doc in taking], pa.int64()),
-                "minima": pa.array(
-                    [raw[at : at + width] for at in range(0, len(raw), width)], pa.binary()
-                ),
-            }
-        )
-        return {"bands": (bands, flat), "sketches": (sketches, high)}
+        return {"bands": (bands, keys)}
 
     def bucket(self, ctx: TaskContext) -> None:
-        """One partition of band keys: writes ``pairs`` of candidates, smaller id first."""
+        """One partition of band keys: writes ``pairs`` of candidates, smaller id first, by the
+        larger; and ``asks``, which partitions need the set of a smaller one, by the smaller."""
         import pyarrow as pa
 
         rows = ctx.read("bands", partition=ctx.index, sort=("key", "id_hi", "id_lo"))
         key = rows["key"].to_numpy()
+        left, right = pair_up(key, [rows["side_1"].to_numpy(), rows["side_2"].to_numpy()])
         high, low = rows["id_hi"].to_numpy(), rows["id_lo"].to_numpy()
-        starts = np.ones(len(key), np.bool_)
-        starts[1:] = key[1:] != key[:-1]
-        first = np.flatnonzero(starts)[np.cumsum(starts) - 1]  # each row's bucket's first row
-        right = np.flatnonzero(~starts)
-        chained = right[right - 1 != first[right]]  # the second of a bucket is paired once
-        left = np.concatenate((first[right], chained - 1))
-        right = np.concatenate((right, chained))
-        columns = [high[left], low[left], high[right], low[right]]
-        order = np.lexsort(columns)
-        columns = [column[order] for column in columns]
-        new = np.ones(len(order), np.bool_)
-        new[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
-        columns = [column[new] for column in columns]
-        table = pa.table(
-            {name: pa.array(column) for name, column in zip(_PAIR_COLUMNS, columns, strict=True)}
-        )
-        ctx.write("pairs", table, columns[0])
+        columns = unique_rows([high[left], low[left], high[right], low[right]])
+        table = pa.table({name: pa.array(c) for name, c in zip(_PAIR, columns, strict=True)})
+        ctx.write("pairs", table, columns[2])
+        to = partition_of(columns[2], ctx.partitions).astype(np.uint64)
+        asks = unique_rows([columns[0], columns[1], to])
+        ctx.write("asks", pa.table({"a_hi": asks[0], "a_lo": asks[1], "to": asks[2]}), asks[0])
+        ctx.note("rows", len(key))
 
-    def cluster(self, ctx: TaskContext) -> None:
-        """All pairs: verifies them and writes ``verdicts`` for members of components."""
-        ids, left, right = self._pairs(ctx)
-        bits, lengths, documents = self._fetch(ctx, ids)
-        width = bits.shape[1]
-        shared = np.zeros(len(left), np.int32)
-        self._kernel.matches(bits, left, right, shared)
-        good = shared >= _at_least(self.params.min_jaccard, width)
-        family = np.arange(len(ids))
-        self._kernel.components(left[good], right[good], family)
-        related = np.bincount(family, minlength=len(ids))[family] > 1
-        members = np.flatnonzero(related)
-        preference = -lengths if self.params.keep == "longest" else np.zeros(len(ids), np.int64)
-        members = members[np.lexsort((members, preference[members], family[members]))]
-        start = np.append(np.flatnonzero(np.diff(family[members], prepend=-1)), len(members))
-        survivor = np.full(len(ids), -1, np.int64)
-        similar = np.zeros(len(ids), np.int32)
-        floor = _at_least(self.params.floor, width)
-        self._kernel.split(bits, members, start, floor, survivor, similar)
-        members.sort()
-        removed = int(np.count_nonzero(survivor[members] != members))
-        self._guard(removed, documents)
-        ctx.note("candidate_pairs", len(left))
+    def sets(self, ctx: TaskContext) -> None:
+        """One partition of documents: makes the sets of those in pairs. Writes ``sets``, by id,
+        and ``sent``, copies for the partitions that ask."""
+        import pyarrow as pa
+
+        pairs = ctx.read("pairs", partition=ctx.index, columns=("b_hi", "b_lo"))
+        asks = ctx.read("asks", partition=ctx.index)
+        asking, to = packed_ids(asks, "a_hi", "a_lo"), asks["to"].to_numpy()
+        keep = np.lexsort((to, asking))
+        asking, to = asking[keep], to[keep]
+        new = np.ones(len(asking), np.bool_)
+        new[1:] = (asking[1:] != asking[:-1]) | (to[1:] != to[:-1])
+        asking, to = asking[new], to[new]
+        wanted = np.unique(np.concatenate([packed_ids(pairs, "b_hi", "b_lo"), asking]))
+        found = 0
+        for names, texts, hosts in _texts(ctx, wanted):
+            high, low = split_ids(names)
+            column = sets_of(texts, self.params.ngram).column()
+            table = pa.table(
+                {
+                    "id_hi": pa.array(high),
+                    "id_lo": pa.array(low),
+                    "length": pa.array([len(text) for text in texts], pa.int64()),
+                    "host": pa.array(hosts, pa.string()),
+                    "set": column,
+                }
+            )
+            ctx.write("sets", table, high)
+            ids = join_ids(high, low)
+            order = np.argsort(ids)
+            place, there = places(asking, ids[order])
+            chosen = pa.array(order[place[there]])
+            sent = table.select(["id_hi", "id_lo", "set"]).take(chosen)
+            ctx.write("sent", sent, _hash_for(to[there], ctx.partitions))
+            found += len(names)
+        if found != len(wanted):
+            raise StageError(
+                f"{self.name}: of {len(wanted)} documents in pairs {found} are among the documents"
+            )
+
+    def verify(self, ctx: TaskContext) -> None:
+        """One partition of pairs: writes ``edges``, the pairs whose sets are similar enough."""
+        import pyarrow as pa
+
+        pairs = ctx.read("pairs", partition=ctx.index)
+        columns = unique_rows([pairs[name].to_numpy() for name in _PAIR])
+        one, left = self._held(ctx, "sent", join_ids(*columns[:2]))
+        other, right = self._held(ctx, "sets", join_ids(*columns[2:]))
+        shared, either = np.zeros((2, len(left)), np.int64)
+        self._kernel.overlaps(
+            one.values, one.start, one.stop, left, other.values, other.start, other.stop, right,
+            MOST, shared, either,
+        )  # fmt: skip
+        good = shared >= at_least(self.params.min_jaccard)[either]
+        edges = {name: pa.array(c[good]) for name, c in zip(_PAIR, columns, strict=True)}
+        ctx.write("edges", pa.table(edges), columns[0][good])
+        ctx.note("candidate_pairs", len(good))
         ctx.note("verified_pairs", int(np.count_nonzero(good)))
-        ctx.note("families", len(start) - 1)
-        ctx.note("removed", removed)
+
+    def link(self, ctx: TaskContext) -> None:
+        """All verified pairs: writes ``members`` (id, family), by id, and ``ties`` (the pairs
+        again), by family."""
+        import pyarrow as pa
+
+        ids = distinct_ids(
+            packed_ids(piece, f"{side}_hi", f"{side}_lo")
+            for piece in ctx.batches("edges")
+            for side in ("a", "b")
+        )
+        family = np.arange(len(ids))
+        for piece in ctx.batches("edges"):
+            self._kernel.join(*numbered(piece, ids), family)
+        self._kernel.settle(family)
+        raw = ids.view(">u8").reshape(-1, 2).astype(np.uint64)
+        for at in range(0, max(len(ids), 1), 1 << 20):
+            rows = slice(at, at + (1 << 20))
+            own, root = raw[rows], raw[family[rows]]
+            table = pa.table(
+                {
+                    "id_hi": pa.array(own[:, 0].copy()),
+                    "id_lo": pa.array(own[:, 1].copy()),
+                    "family_hi": pa.array(root[:, 0].copy()),
+                    "family_lo": pa.array(root[:, 1].copy()),
+                }
+            )
+            ctx.write("members", table, own[:, 0])
+        for piece in ctx.batches("edges"):
+            left, _ = numbered(piece, ids)
+            ctx.write("ties", piece, raw[family[left], 1])
+
+    def gather(self, ctx: TaskContext) -> None:
+        """One partition of documents: writes ``gathered``, the sets of family members, by the
+        lower half of the family's id (its upper half is small: it is the smallest)."""
+        import pyarrow as pa
+
+        members = ctx.read("members", partition=ctx.index, sort=("id_hi", "id_lo"))
+        held = ctx.read("sets", partition=ctx.index, sort=("id_hi", "id_lo"))
+        place, there = places(packed_ids(members), packed_ids(held))
+        if not there.all():
+            raise StageError(f"{self.name}: {np.count_nonzero(~there)} members have no set")
+        table = held.take(pa.array(place))
+        for name in ("family_hi", "family_lo"):
+            table = table.append_column(name, members[name])
+        ctx.write("gathered", table, members["family_lo"].to_numpy())
+
+    def split(self, ctx: TaskContext) -> None:
+        """One partition of families: writes ``verdicts`` for their members."""
+        import pyarrow as pa
+
+        held = ctx.read("gathered", partition=ctx.index)
+        ids, family = packed_ids(held), packed_ids(held, "family_hi", "family_lo")
+        length = held["length"].to_numpy()
+        preference = -length if self.params.keep == "longest" else np.zeros_like(length)
+        best_first = np.lexsort((ids, preference, family))
+        ids, family = ids[best_first], family[best_first]
+        hosts = held["host"].take(pa.array(best_first)).to_pylist()
+        sets = column_sets(held["set"]).take(best_first)
+        order = np.argsort(ids)  # places of the rows in order of id
+        ties = ctx.read("ties", partition=ctx.index)
+        left, right = (order[n] for n in numbered(ties, ids[order]))
+        survivor, shared, either = self._stars(sets, left, right)
+        rank = np.empty(len(ids), np.int64)
+        rank[order] = np.arange(len(ids))
+        smallest = np.full(len(ids), len(ids), np.int64)
+        np.minimum.at(smallest, survivor, rank)
+        size = np.bincount(survivor, minlength=len(ids)).astype(np.int64)
+        names = hex_ids(ids)
+        cluster = hex_ids(ids[order[smallest[survivor]]]) if len(ids) else []
+        table = pa.table(
+            {
+                "id": pa.array(names, pa.string()),
+                "survivor": pa.array(hex_ids(ids[survivor]), pa.string()),
+                "cluster": pa.array(cluster, pa.string()),
+                "cluster_size": pa.array(size[survivor], pa.int64()),
+                "family": pa.array(hex_ids(family), pa.string()),
+                "similarity": pa.array(
+                    [
+                        round(a / b, 6)
+                        for a, b in zip(shared.tolist(), either.tolist(), strict=True)
+                    ],
+                    pa.float64(),
+                ),
+            }
+        ).sort_by("id")
+        ctx.write("verdicts", table, hash_of_ids(table["id"].to_pylist()))
+        kept = np.flatnonzero(survivor == np.arange(len(ids)))
+        ctx.note("families", len(np.unique(family)))
+        ctx.note("members", len(ids))
+        ctx.note("survivors", len(kept))
+        ctx.note("removed", len(ids) - len(kept))
+        big = [n for n in kept.tolist() if size[n] >= self.params.large_cluster]
+        ctx.note("large_clusters", largest((cluster[n], int(size[n]), hosts[n]) for n in big))
+
+    def tally(self, ctx: TaskContext) -> None:
+        """Adds up the partitions, states the equation, and stops where too much would go."""
+        parts = ctx.notes("split")
+        total = {
+            name: sum(int(part[name]) for part in parts)
+            for name in ("families", "members", "survivors", "removed")
+        }
+        documents = sum(int(part["rows"]) for part in ctx.notes("bucket")) // self.params.bands
+        for name in ("candidate_pairs", "verified_pairs"):
+            ctx.note(name, sum(int(part[name]) for part in ctx.notes("verify")))
+        ctx.note("documents", documents)
+        ctx.note("families", total["families"])
+        ctx.note("removed", total["removed"])
+        ctx.note("large_clusters", merge_largest(parts, "large_clusters"))
         ctx.balance(
             "documents of families = survivors + removed",
-            total=len(members),
-            parts={"survivors": len(np.unique(survivor[members])), "removed": removed},
+            total=total["members"],
+            parts={"survivors": total["survivors"], "removed": total["removed"]},
         )
-        self._verdicts(ctx, ids, members, family, survivor, similar, width)
+        check_share(
+            self.name, total["removed"], documents, "documents are near-duplicates",
+            self.params.max_removed_share,
+        )  # fmt: skip
 
     def decide(
         self, batch: Sequence[Document], verdicts: Mapping[str, Mapping[str, Any]]
@@ -234,118 +370,66 @@ class MinhashDedup(Barrier):
             outcomes.append(doc)
         return outcomes
 
-    def _pairs(
-        self, ctx: TaskContext
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The ids in candidate pairs, sorted, and the distinct pairs as numbers of ids."""
-        ids = _distinct(
-            "S16",
-            (
-                _packed(piece, f"{side}_hi", f"{side}_lo")
-                for piece in ctx.batches("pairs")
-                for side in ("a", "b")
-            ),
-        )
-        packed = _distinct(
-            "u8",
-            (
-                np.searchsorted(ids, _packed(piece, "a_hi", "a_lo")).astype(np.uint64)
-                << np.uint64(32)
-                | np.searchsorted(ids, _packed(piece, "b_hi", "b_lo")).astype(np.uint64)
-                for piece in ctx.batches("pairs")
-            ),
-        )
-        left = (packed >> np.uint64(32)).astype(np.int64)
-        return ids, left, (packed & np.uint64(0xFFFFFFFF)).astype(np.int64)
+    def _held(
+        self, ctx: TaskContext, table: str, ids: npt.NDArray[Any]
+    ) -> tuple[Sets, npt.NDArray[np.int64]]:
+        """The sets of this partition of a table, and which one belongs to each of `ids`."""
+        held = ctx.read(table, partition=ctx.index, columns=("id_hi", "id_lo", "set"))
+        own = packed_ids(held)
+        order = np.argsort(own)
+        place, there = places(ids, own[order])
+        if not there.all():
+            lost = hex_ids(ids[~there][:1])[0]
+            raise StageError(f"{self.name}: document {lost} is in a pair but has no set")
+        return column_sets(held["set"]), order[place]
 
-    def _fetch(
-        self, ctx: TaskContext, ids: npt.NDArray[Any]
-    ) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.int64], int]:
-        """Minima and text lengths of `ids`, and the number of documents that have words."""
-        width = self.params.bands * self.params.rows
-        bits = np.zeros((len(ids), width), np.uint16)
-        lengths = np.full(len(ids), -1, np.int64)
-        documents = 0
-        for piece in ctx.batches("sketches"):
-            documents += piece.num_rows
-            if len(ids) == 0 or piece.num_rows == 0:
-                continue
-            packed = _packed(piece, "id_hi", "id_lo")
-            place = np.minimum(np.searchsorted(ids, packed), len(ids) - 1)
-            wanted = np.flatnonzero(ids[place] == packed)
-            if len(wanted) == 0:
-                continue
-            raw = b"".join(piece["minima"].take(wanted).to_pylist())
-            bits[place[wanted]] = np.frombuffer(raw, "<u2").reshape(-1, width)
-            lengths[place[wanted]] = piece["length"].to_numpy()[wanted]
-        if (lengths < 0).any():
-            lost = hex_ids(ids[lengths < 0][:1])[0]
-            raise StageError(f"{self.name}: document {lost} is in a pair but has no sketch")
-        return bits, lengths, documents
-
-    def _guard(self, removed: int, documents: int) -> None:
-        if removed > Fraction(str(self.params.max_removed_share)) * documents:
-            raise StageError(
-                f"{self.name}: {removed} of {documents} documents are near-duplicates, more than "
-                f"max_removed_share = {self.params.max_removed_share}",
-                hint="look at the largest clusters; raise max_removed_share if they are right",
-            )
-
-    def _verdicts(
-        self, ctx: TaskContext, ids: npt.NDArray[Any], members: npt.NDArray[np.int64],
-        family: npt.NDArray[np.int64], survivor: npt.NDArray[np.int64],
-        similar: npt.NDArray[np.int32], width: int,
-    ) -> None:  # fmt: skip
-        import pyarrow as pa
-
-        smallest = np.full(len(ids), len(ids), np.int64)
-        np.minimum.at(smallest, survivor[members], members)
-        size = np.bincount(survivor[members], minlength=len(ids)).astype(np.int64)
-        names = hex_ids(ids[members])
-        table = pa.table(
-            {
-                "id": pa.array(names, pa.string()),
-                "survivor": pa.array(hex_ids(ids[survivor[members]]), pa.string()),
-                "cluster": pa.array(hex_ids(ids[smallest[survivor[members]]]), pa.string()),
-                "cluster_size": pa.array(size[survivor[members]], pa.int64()),
-                "family": pa.array(hex_ids(ids[family[members]]), pa.string()),
-                "similarity": pa.array(
-                    [round(n / width, 6) for n in similar[members].tolist()], pa.float64()
-                ),
-            }
-        )
-        ctx.write("verdicts", table, hash_of_ids(names))
+    def _stars(
+        self, sets: Sets, left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The survivor of each row, best rows first, and the sizes of their sets' overlap and
+        union."""
+        count = len(sets.start)
+        from_, near = np.concatenate((left, right)), np.concatenate((right, left))
+        near = near[np.argsort(from_, kind="stable")]
+        near_start = np.zeros(count + 1, np.int64)
+        np.cumsum(np.bincount(from_, minlength=count), out=near_start[1:])
+        survivor, tried = np.full((2, count), -1, np.int64)
+        shared, either, queue = np.zeros((3, count), np.int64)
+        self._kernel.stars(
+            sets.values, sets.start, sets.stop, near_start, near, MOST,
+            at_least(self.params.floor), tried, queue, survivor, shared, either,
+        )  # fmt: skip
+        return survivor, shared, either
 
 
-def permutations(count: int, seed: int) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
-    """`count` maps x -> a x + b modulo 2⁶⁴, a odd, drawn from `seed` by a keyed hash."""
-    raw = b"".join(
-        hashlib.blake2b(b"%d %d" % (seed, n), digest_size=16, person=b"corpusmill-mh").digest()
-        for n in range(count)
-    )
-    drawn = np.frombuffer(raw, "<u8").reshape(count, 2)
-    return drawn[:, 0].astype(np.uint64) | np.uint64(1), drawn[:, 1].astype(np.uint64)
+def _hash_for(to: npt.NDArray[np.uint64], partitions: int) -> npt.NDArray[np.uint64]:
+    """Hashes that fall into the partitions `to`."""
+    bits = partitions.bit_length() - 1
+    return to << np.uint64(64 - bits) if bits else np.zeros(len(to), np.uint64)
 
 
-def _at_least(share: float, of: int) -> int:
-    """The smallest count that is at least `share` of `of`, worked out in exact fractions."""
-    need = Fraction(str(share)) * of
-    return -(-need.numerator // need.denominator)
-
-
-def _distinct(kind: str, pieces: Iterable[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """The sorted distinct values of all `pieces`, holding about twice as many at a time."""
-    kept = np.empty(0, kind)
-    waiting: list[npt.NDArray[Any]] = []
-    for piece in pieces:
-        waiting.append(piece)
-        if sum(map(len, waiting)) > len(kept) + (1 << 20):
-            kept, waiting = np.unique(np.concatenate([kept, *waiting])), []
-    return np.unique(np.concatenate([kept, *waiting]))
-
-
-def _packed(table: pa.Table, high: str, low: str) -> npt.NDArray[Any]:
-    return join_ids(table[high].to_numpy(), table[low].to_numpy())
+def _texts(
+    ctx: TaskContext, wanted: npt.NDArray[Any]
+) -> Iterator[tuple[list[str], list[str], list[str | None]]]:
+    """Ids, texts and hosts of the `wanted` among one partition's documents, in batches; at the
+    end an empty batch, so that every task writes its tables."""
+    names: list[str] = []
+    texts: list[str] = []
+    hosts: list[str | None] = []
+    for piece in ctx.batches("docs", partition=ctx.index, columns=("id", "text", "host")):
+        for batch in piece.to_batches(max_chunksize=1024):
+            ids = batch.column("id").to_pylist()
+            _, there = places(join_ids(*split_ids(ids)), wanted)
+            for row in np.flatnonzero(there).tolist():
+                names.append(ids[row])
+                texts.append(batch.column("text")[row].as_py())
+                hosts.append(batch.column("host")[row].as_py())
+            if sum(map(len, texts)) > _BATCH_CHARS:
+                yield names, texts, hosts
+                names, texts, hosts = [], [], []
+    if names:
+        yield names, texts, hosts
+    yield [], [], []
 
 
 STAGE = MinhashDedup

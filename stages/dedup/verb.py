@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpusmill.pipeline.context import MemoryContext
+from corpusmill.pipeline.context import MemoryContext, hash_of_ids
 from corpusmill.pipeline.document import Document
 from corpusmill.pipeline.errors import InputError
 
@@ -17,6 +17,8 @@ from .exact import ExactDedup, ExactParams
 from .minhash import MinhashDedup, MinhashParams
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from corpusmill.pipeline.stage import Barrier
 
 _BATCH_CHARS = 8_000_000
@@ -129,6 +131,28 @@ def _batches(docs: Sequence[Document]) -> Iterator[list[Document]]:
     yield batch
 
 
+def documents(docs: Sequence[Document]) -> pa.Table:
+    """The columns of a document table that the phases of this package's barriers read."""
+    import pyarrow as pa
+
+    return pa.table(
+        {
+            "id": pa.array([doc.id for doc in docs], pa.string()),
+            "text": pa.array([readable(doc.text) for doc in docs], pa.large_string()),
+            "host": pa.array([doc.meta.get("host") for doc in docs], pa.string()),
+        }
+    )
+
+
+def readable(text: str) -> str:
+    """`text` with U+FFFD for lone surrogates, which no table can hold and no word has."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
+    return text
+
+
 def _apply(barrier: Barrier, rows: Sequence[_Row]) -> None:
     """Runs one barrier over the rows still kept and marks those that it drops."""
     live = [row.doc for row in rows if not row.reason]
@@ -138,6 +162,7 @@ def _apply(barrier: Barrier, rows: Sequence[_Row]) -> None:
         for batch in _batches(live):
             for name, (table, hashes) in barrier.emit(batch).items():
                 ctx.write(name, table, hashes)
+            ctx.write("docs", documents(batch), hash_of_ids([doc.id for doc in batch]))
         ctx.run_phases(barrier)
         verdicts = {row["id"]: row for row in ctx.read("verdicts").to_pylist()}
     for doc, outcome in zip(live, barrier.decide(live, verdicts), strict=True):

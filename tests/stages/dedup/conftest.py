@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from corpusmill.pipeline.context import MemoryContext
+from corpusmill.pipeline.context import MemoryContext, hash_of_ids
 from corpusmill.pipeline.document import Document, Drop, document_id
 from corpusmill.pipeline.stage import Barrier
+from corpusmill.stages.dedup.verb import documents
 
 Verdicts = dict[str, dict[str, Any]]
 Run = Callable[..., tuple[Verdicts, list[Any], MemoryContext]]
@@ -45,6 +46,8 @@ def run(tmp_path: Path) -> Run:
         for at in range(0, max(len(order), 1), batch):
             for name, (table, hashes) in stage.emit(order[at : at + batch]).items():
                 ctx.write(name, table, hashes)
+            ids = [doc.id for doc in order[at : at + batch]]
+            ctx.write("docs", documents(order[at : at + batch]), hash_of_ids(ids))
         ctx.run_phases(stage)
         rows = ctx.read("verdicts").to_pylist()
         verdicts = {row["id"]: row for row in rows}

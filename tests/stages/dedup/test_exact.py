@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from corpusmill.pipeline.document import Document, Drop
+from corpusmill.pipeline.errors import ConfigError, StageError
 from corpusmill.stages.dedup.exact import STAGE, ExactParams
 
 TEXT = "Été à la plage"
@@ -94,3 +95,22 @@ def test_the_same_for_any_order_partitions_and_batches(make: Any, run: Any) -> N
             partitions=partitions, batch=batch, shuffle=shuffle,
         )  # fmt: skip
         assert again == want
+
+
+def test_the_guard_and_large_groups(make: Any, run: Any) -> None:
+    docs = [make(n, f"text {n % 3}", host=f"h{n}.example") for n in range(10)]
+    docs.append(make(10, ""))
+    for partitions in (1, 4):
+        _, _, ctx = run(
+            STAGE(ExactParams(max_removed_share=0.7, large_group=4)), docs, partitions=partitions
+        )
+        best = min(docs[0:10:3], key=lambda d: d.id)
+        assert ctx.notes("tally") == [
+            {"documents": 10, "groups": 3, "removed": 7,
+             "large_groups": [[best.id, 4, best.meta["host"]]]}
+        ]  # fmt: skip
+        with pytest.raises(StageError, match=r"7 of 10 documents have a text .* = 0\.69"):
+            run(STAGE(ExactParams(max_removed_share=0.69)), docs, partitions=partitions)
+    for wrong in ({"max_removed_share": 1.1}, {"large_group": 1}):
+        with pytest.raises(ConfigError, match=next(iter(wrong))):
+            ExactParams(**wrong)

@@ -84,9 +84,8 @@ def test_pages_of_gold_clusters(run: Any) -> None:
     print(
         f"{len(docs)} pages, {len(near)} gold pairs of J >= .85, {together} in one family; "
         f"{len(removed)} removed, {right} with J >= .7, smallest {min(removed):.3f}; "
-        f"{ctx.notes('cluster')}"
+        f"{ctx.notes('tally')}"
     )
     assert together >= 0.98 * len(near)
-    assert right >= 0.93 * len(removed)  # the estimate has a standard error of .043 at .7
-    assert sum(similarity >= 0.6 for similarity in removed) >= 0.99 * len(removed)
-    assert min(removed) > 0.5
+    assert right >= 0.998 * len(removed)  # exact, but for texts of more than 4,096 shingles
+    assert min(removed) >= 0.68
