@@ -76,7 +76,7 @@ class Chain:
         mine = [x for x in live if takes == "any" or (takes == "page") == isinstance(x[0], Page)]
         if not mine:
             return live
-        started = time.process_time() - step.made.child_cpu()
+        started = time.process_time() + step.made.child_cpu()
         outcomes = step.made.apply([item for item, _ in mine])
         self.spend(step.id, started - step.made.child_cpu())
         kept = self.settle(mine, outcomes, step)
