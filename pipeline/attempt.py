@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .commits import Commit, PhaseFolder, put_commit
+from .commits import Commit, PhaseFolder, put_commit, slurm_job
 from .context import partition_of
 from .durable import fault_point, move_into_place, new_attempt, sync_file, sync_folder
 from .errors import IntegrityError
@@ -98,7 +98,7 @@ class Attempt:
             "attempt": self.name, "pid": os.getpid(),
             "started": _utc(self._started), "finished": _utc(time.time()),
             "cpu_seconds": format(time.process_time() - self._cpu, ".3f"),
-            "job": os.environ.get("SLURM_JOB_ID", ""),
+            "job": slurm_job(),
         }  # fmt: skip
         return put_commit(self.folder, self.commit)
 

@@ -69,8 +69,15 @@ def _run_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     sub.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides")
     sub = _verb(verbs, "run-tasks", "run tasks of a plan (what the backends start)", json=False)
     sub.add_argument("plan", metavar="PLAN", help="RUN/plan.json")
-    sub.add_argument("phase", metavar="PHASE", help="a phase, or - to read PHASE I..J from stdin")
-    sub.add_argument("tasks", metavar="I..J", nargs="?", help="tasks, both ends included: 0..3,7")
+    sub.add_argument("phase", metavar="PHASE",
+                     help="a phase, - to read PHASE I..J from stdin, or publish")  # fmt: skip
+    sub.add_argument("tasks", metavar="I..J", nargs="?",
+                     help="tasks, both ends included: 0..3,7; or seal")  # fmt: skip
+    sub.add_argument("--plan-id", metavar="ID", help="refuse another plan")
+    sub.add_argument("--workers", type=int, help="run the tasks in so many processes")
+    sub.add_argument("--log", metavar="PREFIX", help="where those processes write their errors")
+    sub.add_argument("--wait", type=float, default=0.0, metavar="SECONDS",
+                     help="how long seal waits for records")  # fmt: skip
     sub = _verb(verbs, "clean", "remove what attempts left behind, and phases that no plan uses")
     sub.add_argument("run", metavar="RUN")
     sub.add_argument(

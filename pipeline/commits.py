@@ -108,6 +108,14 @@ def put_commit(folder: PhaseFolder, commit: Commit) -> bool:
     return False
 
 
+def slurm_job() -> str:
+    """The Slurm job of this process as ``ID``, or ``ARRAY_ELEMENT``; empty outside of Slurm."""
+    array = os.environ.get("SLURM_ARRAY_JOB_ID")
+    if array:
+        return f"{array}_{os.environ.get('SLURM_ARRAY_TASK_ID', '')}"
+    return os.environ.get("SLURM_JOB_ID", "")
+
+
 def put_failure(
     folder: PhaseFolder, phase: str, task: int, kind: str, message: str, *, code: int = 1,
     trace: str = "",
@@ -116,7 +124,7 @@ def put_failure(
     full disk must not hide the error that it caused."""
     record = {
         "schema": FAILURE_SCHEMA, "phase": phase, "task": task, "class": kind, "message": message,
-        "exit_code": code, "trace": trace[-8000:], "pid": os.getpid(),
+        "exit_code": code, "trace": trace[-8000:], "pid": os.getpid(), "job": slurm_job(),
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }  # fmt: skip
     path = folder.failures() / f"{task:06d}.{new_attempt()}.json"

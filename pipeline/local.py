@@ -21,6 +21,8 @@ from pathlib import Path
 from .errors import TaskError
 
 PARENT_VARIABLE = "CORPUSMILL_PARENT"
+STOP_SECONDS = 10.0
+"""What a worker gets to end by itself before it is killed."""
 DIED_TWICE = "its worker died twice"
 """How the error of a task begins whose process ended before it could leave a record."""
 _THREADS = {
@@ -48,13 +50,18 @@ class _Slot:
 
 
 class LocalBackend:
-    """Worker processes for one run folder. Use as a context manager."""
+    """Worker processes for one run folder. Use as a context manager.
 
-    def __init__(self, root: Path, workers: int) -> None:
+    What they write to standard error goes to ``LOG.worker-I.log``; `log` is by default below the
+    run folder and named by this process.
+    """
+
+    def __init__(self, root: Path, workers: int, log: Path | None = None) -> None:
         if workers < 1:
             raise TaskError(f"{workers} workers cannot run anything")
         self.root = root
         self.workers = workers
+        self.log = log
         self.slots: list[_Slot] = []
 
     def __enter__(self) -> LocalBackend:
@@ -64,9 +71,11 @@ class LocalBackend:
         for slot in self.slots:
             if slot.process.stdin is not None:
                 slot.process.stdin.close()
+            if slot.task is not None:
+                slot.process.terminate()  # it leaves a record, and no files
         for slot in self.slots:
             try:
-                slot.process.wait(timeout=10 if slot.task is None else 0.1)
+                slot.process.wait(timeout=STOP_SECONDS)
             except subprocess.TimeoutExpired:
                 slot.process.kill()
                 slot.process.wait()
@@ -80,6 +89,8 @@ class LocalBackend:
         command = [sys.executable, "-P", "-m", "corpusmill.pipeline", "run-tasks"]
         environment = {**os.environ, **_THREADS, PARENT_VARIABLE: str(os.getpid())}
         path = logs / f"worker-{os.getpid()}-{len(self.slots)}.log"
+        if self.log is not None:
+            path = Path(f"{self.log}.worker-{len(self.slots)}.log")
         with open(path, "ab") as log:
             process = subprocess.Popen(
                 [*command, str(self.root / "plan.json"), "-"],

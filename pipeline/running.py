@@ -5,13 +5,14 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from .commits import missing_tasks, put_failure, write_seal
+from .commits import PhaseFolder, missing_tasks, put_failure, write_seal
 from .durable import fault_point, remove_tree, write_atomic
 from .engine import RunFolder
 from .errors import ConfigError, TaskError
@@ -22,6 +23,9 @@ from .planning import Phase, Plan, make_plan
 from .progress import Progress, quiet
 from .publish import publish
 from .recipe import Recipe
+
+SUBMISSION = "slurm.json"
+"""In a run folder: what was submitted to Slurm."""
 
 
 @dataclass(frozen=True)
@@ -35,19 +39,30 @@ class RunResult:
 
 
 @contextmanager
-def run_lock(root: Path) -> Iterator[None]:
-    """Holds the run folder: a second launch while one runs is refused (ConfigError)."""
+def run_lock(root: Path, *, jobs: bool = False, wait: float = 0.0) -> Iterator[None]:
+    """Holds the run folder: a second launch while one runs is refused (ConfigError) after `wait`
+    seconds, and so is one while Slurm jobs of the folder live, except with `jobs`."""
     root.mkdir(parents=True, exist_ok=True)
+    until = time.monotonic() + wait
     with open(root / ".lock", "a+b") as f:
-        try:
-            fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ConfigError(
-                f"another run is working in {root}", hint="wait for it, or use another folder"
-            ) from None
+        while True:
+            try:
+                fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= until:
+                    raise ConfigError(
+                        f"another run is working in {root}",
+                        hint="wait for it, or use another folder",
+                    ) from None
+            time.sleep(1.0)
         f.truncate(0)
         f.write(str(os.getpid()).encode())
         f.flush()
+        if not jobs and (root / SUBMISSION).exists():
+            from .slurm import refuse_live
+
+            refuse_live(root)
         yield
 
 
@@ -108,21 +123,28 @@ def run(
 def run_plan(root: Path, plan: Plan, workers: int, progress: Progress) -> RunResult:
     """Runs a plan that lies in its folder, whose lock the caller holds."""
     folder = RunFolder(root, plan)
-    docs_left = sum(p.kind == "docs" for p in plan.phases)
-    ledger: dict[str, Any] = {}
     reopen_cleaned(folder)
     with LocalBackend(root, workers) as backend:
         for phase in plan.phases:
             run_phase(folder, phase, backend, progress)
-            guard_phase(folder, phase)
-            docs_left -= phase.kind == "docs"
-            if phase.kind == "docs" and docs_left == 0:
-                ledger = build_ledger(folder)
-                guard_sources(plan, ledger)
+            guard(folder, phase)
+    return finish(folder)
+
+
+def guard(folder: RunFolder, phase: Phase) -> None:
+    """Applies the guards of a sealed phase; after the last one of documents, also those of the
+    sources. Raises StageError."""
+    guard_phase(folder, phase)
+    if phase.name == [p.name for p in folder.plan.phases if p.kind == "docs"][-1]:
+        guard_sources(folder.plan, build_ledger(folder))
+
+
+def finish(folder: RunFolder) -> RunResult:
+    """Ledger, products and lock of a run whose phases are all sealed."""
     ledger = build_ledger(folder)
-    write_atomic(root / "ledger.json", pretty(ledger))
+    write_atomic(folder.root / "ledger.json", pretty(ledger))
     lock_path = publish(folder, ledger)
-    return RunResult(root, plan, ledger, lock_path)
+    return RunResult(folder.root, folder.plan, ledger, lock_path)
 
 
 def reopen_cleaned(folder: RunFolder) -> None:
@@ -136,6 +158,18 @@ def reopen_cleaned(folder: RunFolder) -> None:
             needed |= set(phase.upstream)
 
 
+def try_tasks(
+    place: PhaseFolder, phase: Phase, tasks: Sequence[int], backend: LocalBackend,
+    tick: Callable[[int, int], None],
+) -> dict[int, str]:  # fmt: skip
+    """Runs tasks; returns the error texts of those that failed, each of which has a record."""
+    errors = backend.run(phase.name, tasks, tick)
+    for task, text in errors.items():
+        if text.startswith(DIED_TWICE):  # nobody else could leave its record
+            put_failure(place, phase.name, task, "WorkerDied", text)
+    return errors
+
+
 def run_phase(folder: RunFolder, phase: Phase, backend: LocalBackend, progress: Progress) -> None:
     """Runs what is missing of a phase and seals it. Raises TaskError if a task failed."""
     place = folder.phase_folder(phase)
@@ -147,12 +181,10 @@ def run_phase(folder: RunFolder, phase: Phase, backend: LocalBackend, progress: 
     missing = missing_tasks(place, phase.tasks)
     progress.begin()
     if missing:
-        errors = backend.run(
-            phase.name, missing, lambda done, total: progress.tick(phase.name, done, total)
-        )
-        for task, text in errors.items():
-            if text.startswith(DIED_TWICE):  # nobody else could leave its record
-                put_failure(place, phase.name, task, "WorkerDied", text)
+        errors = try_tasks(
+            place, phase, missing, backend,
+            lambda done, total: progress.tick(phase.name, done, total),
+        )  # fmt: skip
         if errors:
             first = min(errors)
             raise TaskError(

@@ -139,19 +139,51 @@ def validate(options: Namespace) -> int:
 
 def run_tasks(options: Namespace) -> int:
     from .local import die_with_parent
+    from .stopping import EXIT_CODE, Stopped, stop_on_sigterm
+
+    die_with_parent()
+    stop_on_sigterm()
+    try:
+        return _run_tasks(options)
+    except Stopped as stop:
+        print(f"corpusmill: {stop}", file=sys.stderr)
+        return EXIT_CODE
+
+
+def _run_tasks(options: Namespace) -> int:
     from .planning import Plan
     from .worker import parse_tasks, serve
 
-    die_with_parent()
     path = Path(options.plan).resolve()
     made = Plan.load(path)
+    if options.plan_id not in (None, made.plan_id):
+        raise ConfigError(
+            f"{path} is plan {made.plan_id[:12]}, the job was submitted for {options.plan_id[:12]}",
+            hint="another plan took its place since; nothing was done",
+        )
     if options.phase == "-":
         with _reports() as out:
             serve(path.parent, made, iter(sys.stdin.readline, ""), out)
         return 0
+    if options.phase == "publish":
+        from .slurm_worker import publish_run
+
+        print(publish_run(path.parent, made))
+        return 0
     if options.tasks is None:
         raise ConfigError("run-tasks needs the tasks to run", hint="write I..J, as in 0..3")
-    parse_tasks(options.tasks, made.phase(options.phase).tasks)
+    phase = made.phase(options.phase)
+    if options.tasks == "seal":
+        from .slurm_worker import seal_phase
+
+        seal_phase(path.parent, made, phase, options.wait)
+        return 0
+    tasks = parse_tasks(options.tasks, phase.tasks)
+    if options.workers is not None:
+        from .slurm_worker import run_element
+
+        run_element(path.parent, made, phase, tasks, options.workers, options.log)
+        return 0
     failed: list[str] = []
 
     with _reports() as out:

@@ -28,6 +28,7 @@ from .identity import SUM_MODULUS, hex128, sha256_file
 from .planning import Phase, Plan
 from .recipe import Step
 from .registry import build, room_module
+from .stopping import Stopped
 from .tables import document_table, documents, reject_table
 
 READ_STEP = "read"
@@ -89,6 +90,9 @@ class Worker:
                 trace=traceback.format_exc(),
             )  # fmt: skip
             return text if lost is None else f"{text} (and no failure record: {lost})"
+        except Stopped as stop:
+            put_failure(self.run.phase_folder(phase), phase.name, task, stop.kind, str(stop))
+            raise
         return None
 
     # -- document phases ---------------------------------------------------------------------
