@@ -1,0 +1,209 @@
+"""Killed anywhere: running again gives the bytes of a run that nobody disturbed."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corpusmill.pipeline import verify
+from corpusmill.pipeline.cleaning import clean_run
+
+from .conftest import PRODUCTS, RECIPE, write_corpus
+from .mill import (
+    Mill,
+    commits,
+    finish,
+    launch,
+    members,
+    no_half_files,
+    outputs,
+    temporaries,
+    wait_for,
+)
+
+WHOLE = RECIPE + PRODUCTS
+SMALL = ("execution.partitions=2", "execution.task_bytes=30000")
+"""Two tasks a phase: few points, of every kind."""
+KINDS = ("open", "write", "fsync", "rename", "commit", "seal", "publish")
+PLACES = (
+    "plan", "01-read", "02-exact.group", "03-docs", "04-tokenizer.measure", "05-tokenizer.select",
+    "06-tokenizer.collect", "07-tokenizer.train", "08-shards.encode", "09-shards.mix",
+    "10-shards.place", "11-shards.write", "12-shards.check", "13-shards.manifest", "publish",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def mill() -> Iterator[Mill]:
+    """A mill in memory, where syncing costs nothing; a SIGKILL does not care."""
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    base = Path(tempfile.mkdtemp(prefix="mill-", dir=memory))
+    write_corpus(base / "input", files=4, rows=10)
+    (base / "recipe.yaml").write_text(WHOLE)
+    made = Mill(base)
+    yield made
+    made.close()
+    shutil.rmtree(base)
+
+
+@pytest.fixture(scope="module")
+def points(mill: Mill) -> list[tuple[str, str]]:
+    """Every fault point of a run, in order, as (place, kind). The run is the measure of all."""
+    trace = mill.base / "trace"
+    mill.ran("undisturbed", WHOLE, *SMALL, trace=str(trace))
+    assert verify(mill.base / "undisturbed").faults == []
+    return [(p, k) for p, k in (line.split() for line in trace.read_text().splitlines())]
+
+
+def killed_then_resumed(mill: Mill, number: int, what: str) -> None:
+    """The laws of a crash, at the `number`-th fault point (from 1)."""
+    root = mill.base / "killed"
+    ended = mill.run(root, WHOLE, *SMALL, fault=f"any:{number}")
+    assert ended.code == -signal.SIGKILL, (what, ended.said)
+    no_half_files(root)
+    mill.ran(root, WHOLE, *SMALL)
+    assert outputs(root) == outputs(mill.base / "undisturbed"), what
+    clean_run(root)
+    assert temporaries(root) == [], what
+    shutil.rmtree(root)
+
+
+def test_every_kind_of_point_occurs(points: list[tuple[str, str]]) -> None:
+    assert {kind for _, kind in points} == set(KINDS)
+    assert {place for place, _ in points} == set(PLACES)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_killed_at_one_point_of_each_kind(
+    mill: Mill, points: list[tuple[str, str]], kind: str
+) -> None:
+    numbers = [n for n, (_, k) in enumerate(points, 1) if k == kind]
+    number = numbers[len(numbers) // 2]
+    killed_then_resumed(mill, number, f"point {number} {points[number - 1]}")
+    assert verify(mill.base / "undisturbed").faults == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", PLACES)
+def test_killed_at_every_kind_of_point_in_each_phase(
+    mill: Mill, points: list[tuple[str, str]], place: str
+) -> None:
+    """The first, the second and the last point of each kind."""
+    for kind in KINDS:
+        numbers = [n for n, p in enumerate(points, 1) if p == (place, kind)]
+        for number in sorted({*numbers[:2], *numbers[-1:]}):
+            killed_then_resumed(mill, number, f"point {number}: {place} {kind}")
+
+
+@pytest.mark.slow
+def test_killed_again_and_again_at_the_same_point(mill: Mill) -> None:
+    """Each start gets 60 fault points further, and dies; enough starts finish the run."""
+    root = mill.base / "again"
+    for starts in range(200):  # noqa: B007 - looked at after the loop
+        ended = mill.run(root, WHOLE, *SMALL, fault="any:60")
+        no_half_files(root)
+        if ended.code == 0:
+            break
+        assert ended.code == -signal.SIGKILL, ended.said
+    assert 3 < starts < 199
+    assert outputs(root) == outputs(mill.base / "undisturbed")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(1, 10))
+def test_clean_is_killed_at_each_of_its_points(mill: Mill, number: int) -> None:
+    """A clean that dies loses nothing that is needed, and the next one finishes its work."""
+    root = mill.base / "cleaned"
+    mill.ran(root, RECIPE, *SMALL)
+    mill.ran(root, RECIPE, *SMALL, "seed=8")  # the phases of seed 7 are now nobody's
+    before = outputs(root)
+    assert mill.do("clean", root, fault=f"any:{number}").code == -signal.SIGKILL
+    assert verify(root).faults == []
+    mill.ran(root, RECIPE, *SMALL, "seed=8")
+    assert outputs(root) == before
+    assert mill.do("clean", root).code == 0
+    assert temporaries(root) == []
+    assert len(list(root.glob("phases/*"))) == 3
+    shutil.rmtree(root)
+
+
+def test_killed_while_removing_a_phase(mill: Mill) -> None:
+    """A phase of which half is gone is never taken for a phase: not the one that `clean` removes,
+    not the one that a changed recipe opens again."""
+    root = mill.base / "removing"
+    mill.ran(root, RECIPE, *SMALL)
+    mill.ran(root, RECIPE, *SMALL, "seed=8")
+    assert mill.do("clean", root, hook="dies_while_removing").code == -signal.SIGKILL
+    mill.ran(root, RECIPE, *SMALL)
+    mill.ran("fresh", RECIPE, *SMALL)
+    assert outputs(root) == outputs(mill.base / "fresh")
+    assert mill.do("clean", root).code == 0
+    assert any(root.glob("phases/01-read-*/cleaned"))
+    changed = (*SMALL, "steps.split.heldout='0.5'")
+    assert mill.run(root, RECIPE, *changed, hook="dies_while_removing").code == -signal.SIGKILL
+    mill.ran(root, RECIPE, *changed)
+    mill.ran("fresh", RECIPE, *changed)
+    assert outputs(root) == outputs(mill.base / "fresh")
+
+
+# -- whole process trees ----------------------------------------------------------------------
+
+
+def kill_tree(process: Any) -> None:
+    """SIGKILL to a launched run and all its children at one moment."""
+    os.killpg(process.pid, signal.SIGKILL)
+    finish(process)
+    wait_for("the end of all children", lambda: not members(process.pid), 10)
+
+
+def resume_after_kills(mill: Mill, seed: int, kills: int) -> None:
+    chance = random.Random(seed)
+    total = commits(mill.base / "undisturbed")
+    out = f"tree-{seed}"
+    root = mill.base / out
+    for instant in sorted(chance.sample(range(total - 1), kills)):
+        process = launch(mill.base, out, *(f"--set={s}" for s in SMALL))
+        wait_for(
+            f"commit {instant} of {total}",
+            lambda: commits(root) >= instant or process.poll() is not None,  # noqa: B023
+        )
+        time.sleep(chance.uniform(0, 0.03))
+        kill_tree(process)
+        no_half_files(root)
+    mill.ran(out, WHOLE, *SMALL)
+    assert outputs(root) == outputs(mill.base / "undisturbed"), f"seed {seed}"
+    clean_run(root)
+    assert temporaries(root) == []
+    shutil.rmtree(root)
+
+
+def test_the_process_tree_is_killed_at_random_instants(mill: Mill, points: Any) -> None:
+    resume_after_kills(mill, seed=1, kills=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2, 12))
+def test_the_process_tree_is_killed_at_fifty_random_instants(
+    mill: Mill, points: Any, seed: int
+) -> None:
+    resume_after_kills(mill, seed, kills=5)
+
+
+def test_a_killed_driver_leaves_no_child(mill: Mill, points: Any) -> None:
+    process = launch(mill.base, "orphans", *(f"--set={s}" for s in SMALL))
+    root = mill.base / "orphans"
+    wait_for("the first commit", lambda: commits(root) >= 1)
+    assert len(members(process.pid)) >= 2
+    process.kill()
+    finish(process)
+    wait_for("the end of its workers", lambda: not members(process.pid), 10)
+    mill.ran("orphans", WHOLE, *SMALL)
+    assert outputs(root) == outputs(mill.base / "undisturbed")
