@@ -1,0 +1,127 @@
+"""The block model: from a page to the text of the blocks that are its main content.
+
+One parse, three compiled passes, trees in integers, the expected-F1 decision, one renderer. The
+result is a function of the page and of the weights in ``data/blocks.bin`` alone: no clock, no
+state, no float comparison. The model card is ``data/blocks.md``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corpusmill.pipeline.errors import AssetError
+
+from .decision import Decision, best_blocks
+from .passes import Blocks, analyse, tree_markup, warm
+from .render import Format, data_tables, render
+
+if TYPE_CHECKING:
+    from .forest import Weights
+
+WEIGHTS = Path(__file__).resolve().parent.parent / "data" / "blocks.bin"
+WEIGHTS_SHA256 = "WEIGHTS"
+"""Digest of the weights file that this code was made for."""
+
+_WORDS = 1
+UNPRUNED_BELOW = 5
+"""Where the kept words are fewer than one in this many of the words left out as navigation, the
+page is read again with nothing left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The main content of a page."""
+
+    text: str
+    confidence: float
+    """The expected F1 of the choice, 0 to 1, six decimals; 0 for a page without text."""
+    page_type: str
+    """One of the types of the weights' header (article, forum, …); empty without text."""
+    blocks: int
+    kept: int
+    page: Blocks
+    decision: Decision
+
+
+@cache
+def weights() -> Weights:
+    """The weights, loaded once a process. Raises AssetError if the file is not the one that this
+    code was made for."""
+    from .forest import decode
+
+    try:
+        data = WEIGHTS.read_bytes()
+    except OSError as exc:
+        raise AssetError(f"{WEIGHTS}: {exc.strerror}", hint="reinstall corpusmill") from exc
+    digest = hashlib.sha256(data).hexdigest()
+    if digest != WEIGHTS_SHA256:
+        raise AssetError(
+            f"{WEIGHTS}: sha256 is {digest}, want {WEIGHTS_SHA256}", hint="reinstall corpusmill"
+        )
+    return decode(data, str(WEIGHTS))
+
+
+def setup() -> None:
+    """Loads the weights and the kernels."""
+    weights()
+    warm()
+
+
+def pool_tables(page: Blocks, scores: list[int]) -> list[int]:
+    """`scores` with one value, the mean by words, for all blocks of a table of data: a table is
+    kept whole or not at all."""
+    words = page.measures[:, _WORDS].tolist()
+    for first, last in data_tables(page).values():
+        total = sum(words[first:last])
+        if total:
+            mean = sum(scores[b] * words[b] for b in range(first, last)) // total
+            scores[first:last] = [mean] * (last - first)
+    return scores
+
+
+def decide(page: Blocks, using: Weights) -> Decision:
+    """Which blocks of the page are kept."""
+    from .forest import scores
+
+    found = pool_tables(page, scores(page.rows, using, "main").tolist())
+    return best_blocks(found, page.measures[:, _WORDS].tolist())
+
+
+def main_content(html: str, form: Format = "text") -> Found:
+    """The main content of `html`. Raises AssetError if the weights are missing."""
+    using = weights()
+    markup = tree_markup(html)
+    page = analyse(markup)
+    decision = decide(page, using)
+    kept_words = int(page.measures[list(decision.kept), _WORDS].sum())
+    if kept_words * UNPRUNED_BELOW < page.outside_words:
+        whole = analyse(markup, prune=False)
+        again = decide(whole, using)
+        if again.confidence > decision.confidence or not decision.kept:
+            page, decision = whole, again
+    return Found(
+        render(page, decision.kept, form),
+        decision.confidence,
+        page_type(page, decision, using),
+        len(page),
+        len(decision.kept),
+        page,
+        decision,
+    )
+
+
+def page_type(page: Blocks, decision: Decision, using: Weights) -> str:
+    """The most likely type of the page; the first in the header's order of equals."""
+    from .forest import raw_scores
+    from .pagetype import page_row
+
+    if not decision.kept:
+        return ""
+    row = page_row(page, decision.kept)
+    names: list[str] = using.header["page_types"]
+    found = [int(raw_scores(row, using.forests[f"type_{name}"])[0]) for name in names]
+    return names[max(range(len(names)), key=lambda i: (found[i], -i))]

@@ -1,0 +1,45 @@
+"""One row of integers for a page, from which its type is scored.
+
+The page's own features and, over the kept blocks weighted by words, the shares of tags, of class
+groups on ancestors, and a few means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .passes import Blocks
+
+_TAG_ID, _OWNER, _WORDS = 0, 0, 1
+
+
+def page_row(page: Blocks, kept: Sequence[int]) -> npt.NDArray[np.int32]:
+    """The row, 1 by n. `kept` is not empty."""
+    from .features import FAR, NAMES, PAGE_START
+
+    chosen = list(kept)
+    rows = page.rows[chosen].astype(np.int64)
+    words = page.measures[chosen, _WORDS]
+    total = max(int(words.sum()), 1)
+    parts = [page.rows[0, PAGE_START:].astype(np.int64)]
+    near = [k for k, name in enumerate(NAMES) if name.startswith(("class_", "near_"))]
+    parts.append((rows[:, near] < FAR).T @ words * 1000 // total)
+    means = [NAMES.index(name) for name in _MEANS]
+    parts.append(np.clip(rows[:, means], -1000, 100_000).T @ words // total)
+    parts.append(np.array([len(chosen), total, total // len(chosen)], np.int64))
+    return np.concatenate(parts).astype(np.int32)[np.newaxis]
+
+
+_MEANS = (
+    "words", "link_share", "function", "sentences", "currency", "digits", "repeats",
+    "up2_good_share", "unit_level", "unit_words", "unit_siblings", "unit_headings", "unit_images",
+    "unit_link_share", "in_run", "inside_50", "article_number", "times", "pre", "in_title",
+    "text_buy", "text_review", "text_comment", "text_date", "heading_faq", "heading_review",
+    "heading_comment", "heading_buy", "heading_about", "depth", "signature_blocks",
+)  # fmt: skip

@@ -1,0 +1,280 @@
+"""Kept blocks as text or Markdown: paragraphs, headings, lists, tables, quotations and code.
+
+Markdown is written without escaping (the reader is a language model), but for ``|`` in cells. A
+table is written as rows where it is data: at least two rows and two columns, no table inside, and
+few words a cell; other tables are layout, and what they hold is written as if they were not there.
+A list item with a heading inside is a card, not an item, and gets no mark.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from .vocabulary import TAG, TAGS
+
+if TYPE_CHECKING:
+    from .passes import Blocks
+
+Format = Literal["text", "markdown"]
+
+MAX_CELL_WORDS = 60
+"""A table with more words in an average cell is layout."""
+MAX_LEVEL = 50
+"""Lists nested deeper are written at this level."""
+
+_TAG_ID, _PARENT, _DEPTH, _SPAN = 0, 1, 2, 11
+_OWNER, _START, _END, _IS_PRE = 0, 1, 2, 7
+_WORDS = 1
+_HEADINGS = {TAG[f"h{n}"]: n for n in range(1, 7)}
+_LI, _OL, _TABLE, _TR, _QUOTE = (TAG[t] for t in ("li", "ol", "table", "tr", "blockquote"))
+_CELLS = (TAG["td"], TAG["th"])
+_TIGHT = (TAG["dt"], TAG["dd"])
+_CODE = re.compile("\x01([^\x01\x02]*)\x02")
+_MARKS = re.compile("[\x01\x02]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where an element stands: what of its ancestors (itself included) matters to layout."""
+
+    quotes: int = 0
+    items: tuple[int, ...] = ()
+    table: int = -1
+    row: int = -1
+    cell: int = -1
+    heading: int = 0
+
+
+class _Places:
+    """The places of elements, worked out once each."""
+
+    def __init__(self, page: Blocks) -> None:
+        self.tags: list[int] = page.elements[:, _TAG_ID].tolist()
+        self.parents: list[int] = page.elements[:, _PARENT].tolist()
+        self._known: dict[int, _Place] = {0: _Place()}
+
+    def of(self, element: int) -> _Place:
+        chain = []
+        while element not in self._known:
+            chain.append(element)
+            element = self.parents[element]
+        place = self._known[element]
+        for e in reversed(chain):
+            place = self._inside(place, e)
+            self._known[e] = place
+        return place
+
+    def _inside(self, up: _Place, e: int) -> _Place:
+        tag = self.tags[e]
+        if tag == _LI:
+            return _Place(up.quotes, (*up.items, e), up.table, up.row, up.cell, up.heading)
+        if tag == _QUOTE:
+            return _Place(up.quotes + 1, up.items, up.table, up.row, up.cell, up.heading)
+        if tag == _TABLE:
+            return _Place(up.quotes, up.items, e, -1, -1, up.heading)
+        if tag == _TR:
+            return _Place(up.quotes, up.items, up.table, e, -1, up.heading)
+        if tag in _CELLS and up.row >= 0:
+            return _Place(up.quotes, up.items, up.table, up.row, e, up.heading)
+        if tag in _HEADINGS:
+            return _Place(up.quotes, up.items, up.table, up.row, up.cell, _HEADINGS[tag])
+        return up
+
+
+@dataclass(slots=True)
+class _Table:
+    rows: list[int] = field(default_factory=list)
+    cells: dict[int, list[int]] = field(default_factory=dict)
+    """Cell elements of each row, in order, empty ones included."""
+
+
+def data_tables(page: Blocks) -> dict[int, tuple[int, int]]:
+    """The tables of the page that are data: element number to the range of their blocks."""
+    tags = page.elements[:, _TAG_ID]
+    found = (tags == _TABLE).nonzero()[0].tolist()
+    if not found:
+        return {}
+    outer = set()
+    parents = page.elements[:, _PARENT].tolist()
+    for e in found:
+        up = parents[e]
+        while up > 0:
+            if tags[up] == _TABLE:
+                outer.add(up)
+            up = parents[up]
+    tables = {}
+    for e in found:
+        first, last = int(page.elements[e, 5]), int(page.elements[e, 6])
+        if e in outer or first == last:
+            continue
+        rows = _rows(page, e)
+        widths = [len(cells) for cells in rows.cells.values()]
+        n_cells = sum(widths)
+        if len(rows.rows) < 2 or max(widths, default=0) < 2:
+            continue
+        if int(page.measures[first:last, _WORDS].sum()) > MAX_CELL_WORDS * n_cells:
+            continue
+        tables[e] = (first, last)
+    return tables
+
+
+def _rows(page: Blocks, table: int) -> _Table:
+    tags, parents, depths = (page.elements[:, k] for k in (_TAG_ID, _PARENT, _DEPTH))
+    made = _Table()
+    e = table + 1
+    while e < len(tags) and depths[e] > depths[table]:
+        if tags[e] == _TR:
+            made.rows.append(e)
+            made.cells[e] = []
+        elif tags[e] in _CELLS and int(parents[e]) in made.cells:
+            made.cells[int(parents[e])].append(e)
+        e += 1
+    return made
+
+
+def render(page: Blocks, kept: Sequence[int], form: Format = "text") -> str:
+    """The text of the blocks `kept` (ascending numbers)."""
+    return _Writer(page, form).write(kept)
+
+
+class _Writer:
+    def __init__(self, page: Blocks, form: Format) -> None:
+        self.page = page
+        self.markdown = form == "markdown"
+        self.places = _Places(page)
+        self.owner: list[int] = page.blocks[:, _OWNER].tolist()
+        self.start: list[int] = page.blocks[:, _START].tolist()
+        self.end: list[int] = page.blocks[:, _END].tolist()
+        self.parts: list[str] = []
+        self.tight = False
+        """Whether the last part may be followed by another one on the next line."""
+
+    def write(self, kept: Sequence[int]) -> str:
+        tables = data_tables(self.page)
+        pre = self.page.blocks[:, _IS_PRE].tolist()
+        cards = self._cards(kept)
+        opened: set[int] = set()
+        i = 0
+        while i < len(kept):
+            b = kept[i]
+            place = self.places.of(self.owner[b])
+            if place.table in tables and place.cell >= 0:
+                j = i
+                last = tables[place.table][1]
+                while j < len(kept) and kept[j] < last:
+                    j += 1
+                if self._table(place, kept[i:j]):
+                    i = j
+                    continue
+            if pre[b]:
+                self._code(b, place)
+            else:
+                self._block(b, place, cards, opened)
+            i += 1
+        return "".join(self.parts)
+
+    def _cards(self, kept: Iterable[int]) -> set[int]:
+        cards: set[int] = set()
+        for b in kept:
+            place = self.places.of(self.owner[b])
+            if place.heading:
+                cards.update(place.items)
+        return cards
+
+    def _raw(self, b: int) -> str:
+        return self.page.text[self.start[b] : self.end[b]].decode("utf-8", "replace")
+
+    def _text(self, b: int) -> str:
+        text = self._raw(b)
+        if "\x01" in text or "\x02" in text:
+            if self.markdown and "`" not in text:
+                text = _CODE.sub(lambda m: f"`{m[1]}`" if m[1].strip(" ") else m[1], text)
+            text = _MARKS.sub("", text)
+        return text
+
+    def _add(self, text: str, *, tight: bool = False, quotes: int = 0) -> None:
+        if quotes and self.markdown:
+            mark = "> " * min(quotes, MAX_LEVEL)
+            text = "\n".join(mark + line for line in text.split("\n"))
+        if self.parts:
+            self.parts.append("\n" if tight and self.tight else "\n\n")
+        self.parts.append(text)
+        self.tight = tight
+
+    def _block(self, b: int, place: _Place, cards: set[int], opened: set[int]) -> None:
+        text = self._text(b)
+        if place.heading:
+            if self.markdown:
+                text = f"{'#' * place.heading} " + text.replace("\n", " ")
+            self._add(text, quotes=place.quotes)
+            return
+        items = [e for e in place.items if e not in cards]
+        if not items:
+            tight = self.places.tags[self.owner[b]] in _TIGHT
+            self._add(text, tight=tight, quotes=place.quotes)
+            return
+        indent = "    " * (min(len(items), MAX_LEVEL) - 1)
+        item = items[-1]
+        if item in opened:
+            text = f"{indent}    " + text.replace("\n", f"\n{indent}    ")
+        else:
+            opened.update(items)
+            ordered = self.places.tags[self.places.parents[item]] == _OL
+            mark = f"{int(self.page.elements[item, _SPAN])}." if ordered else "-"
+            text = f"{indent}{mark} " + text.replace("\n", f"\n{indent}    ")
+        self._add(text, tight=True, quotes=place.quotes)
+
+    def _code(self, b: int, place: _Place) -> None:
+        code = _MARKS.sub("", self._raw(b)).strip("\n")
+        code = "\n".join(line.rstrip(" \t") for line in code.split("\n")).strip("\n")
+        if not code:
+            return
+        if self.markdown:
+            fence = "```"
+            while fence in code:
+                fence += "`"
+            code = f"{fence}\n{code}\n{fence}"
+        self._add(code, quotes=place.quotes)
+
+    def _table(self, place: _Place, kept: Sequence[int]) -> bool:
+        """Writes the rows; false if fewer than two columns are left of them."""
+        by_cell: dict[int, list[str]] = {}
+        rows: dict[int, None] = {}
+        for b in kept:
+            at = self.places.of(self.owner[b])
+            if at.cell < 0 or at.table != place.table:
+                continue
+            rows[at.row] = None
+            by_cell.setdefault(at.cell, []).append(self._text(b).replace("\n", " "))
+        layout = _rows(self.page, place.table)
+        lines = []
+        for row in layout.rows:
+            if row in rows:
+                lines.append([" ".join(by_cell.get(cell, ())) for cell in layout.cells[row]])
+        width = max((len(line) for line in lines), default=0)
+        if width < 2:
+            return False
+        outside = [b for b in kept if self.places.of(self.owner[b]).cell < 0]
+        for b in outside:
+            self._add(self._text(b), quotes=place.quotes)
+        self._add("\n".join(self._lines(lines, width)), quotes=place.quotes)
+        return True
+
+    def _lines(self, lines: list[list[str]], width: int) -> Iterable[str]:
+        if not self.markdown:
+            return [" | ".join(line) for line in lines]
+        made = []
+        for number, line in enumerate(lines):
+            cells = [cell.replace("|", "\\|") for cell in line] + [""] * (width - len(line))
+            made.append(f"| {' | '.join(cells)} |")
+            if number == 0:
+                made.append("|" + " --- |" * width)
+        return made
+
+
+def tag_name(page: Blocks, element: int) -> str:
+    """The tag of an element, for diagnosis; ``?`` for one that has no number."""
+    return TAGS[int(page.elements[element, _TAG_ID])] or "?"
