@@ -57,10 +57,22 @@ def _run_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     _recipe_arguments(sub)
     sub.add_argument("--out", required=True, metavar="RUN", help="the run folder")
     sub.add_argument(
-        "--backend", choices=["local"], default="local", help="what starts the workers"
+        "--backend", choices=["local", "slurm"], default="local", help="what starts the workers"
     )
+    sub.add_argument("--profile", metavar="FILE", help="how to ask Slurm for jobs, a YAML file")
     sub.add_argument("--workers", type=int, help="worker processes (default: all cores)")
     sub.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    sub = _verb(verbs, "submit", "submit a recipe, or what is missing of it, to Slurm")
+    _recipe_arguments(sub)
+    sub.add_argument("--out", required=True, metavar="RUN", help="the run folder")
+    sub.add_argument("--profile", required=True, metavar="FILE", help="how to ask for jobs")
+    sub.add_argument("--dry-run", action="store_true", help="print scripts and jobs, do nothing")
+    sub = _verb(verbs, "retry", "submit to Slurm again what a run misses")
+    sub.add_argument("run", metavar="RUN")
+    sub.add_argument("--profile", metavar="FILE", help="another profile than the last")
+    sub.add_argument("--force", action="store_true", help="also tasks that were tried too often")
+    sub = _verb(verbs, "cancel", "cancel the Slurm jobs of a run")
+    sub.add_argument("run", metavar="RUN")
     sub = _verb(verbs, "plan", "plan a recipe and write RUN/plan.json, without running it")
     _recipe_arguments(sub)
     sub.add_argument("--out", required=True, metavar="RUN", help="the run folder")

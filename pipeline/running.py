@@ -60,7 +60,7 @@ def run_lock(root: Path, *, jobs: bool = False, wait: float = 0.0) -> Iterator[N
         f.write(str(os.getpid()).encode())
         f.flush()
         if not jobs and (root / SUBMISSION).exists():
-            from .slurm import refuse_live
+            from .slurm_record import refuse_live
 
             refuse_live(root)
         yield

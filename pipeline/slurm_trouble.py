@@ -56,7 +56,7 @@ def logs_of(folder: Path, phase: Phase, limit: int, tasks: Iterable[int]) -> dic
     except FileNotFoundError:
         return {}  # the round had nothing to do for this phase
     wanted = set(tasks)
-    found = {}
+    found: dict[int, Path] = {}
     for number, line in enumerate(lines):
         mine = wanted.intersection(parse_tasks(line, phase.tasks))
         first = number - number % limit

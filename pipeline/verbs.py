@@ -15,16 +15,19 @@ from .errors import ConfigError, TaskError
 from .registry import room_module
 
 
-def _print(lines: Iterable[str]) -> None:
+def show_lines(lines: Iterable[str]) -> None:
+    """Prints lines on standard output."""
     for line in lines:
         print(line)
 
 
-def _json(value: Any) -> None:
+def show_json(value: Any) -> None:
+    """Prints a value as one indented JSON object."""
     print(json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True, default=str))
 
 
-def _recipe(options: Namespace) -> Any:
+def recipe_of(options: Namespace) -> Any:
+    """The recipe of a command line, its overrides and sample applied."""
     from .recipe import Recipe
 
     overrides = [_from_here(o) for o in options.overrides]
@@ -65,17 +68,28 @@ def _share(recipe: Any, sample: str) -> str:
 def run(options: Namespace) -> int:
     from .progress import quiet, to_stderr
     from .report import report_lines
-    from .running import run as run_recipe
 
-    result = run_recipe(
-        _recipe(options), options.out, workers=options.workers,
-        say=quiet if options.quiet else to_stderr,
-        live=sys.stderr if sys.stderr.isatty() and not options.quiet else None,
-    )  # fmt: skip
+    say = quiet if options.quiet else to_stderr
+    live = sys.stderr if sys.stderr.isatty() and not options.quiet else None
+    if options.backend == "slurm":
+        from .slurm import run as run_on_slurm
+        from .slurm_verbs import profile
+
+        if options.workers is not None:
+            raise ConfigError("--workers is for the local backend", hint="set cpus in the profile")
+        result = run_on_slurm(recipe_of(options), options.out, profile(options), say=say, live=live)
+    else:
+        from .running import run as run_recipe
+
+        if options.profile is not None:
+            raise ConfigError("--profile is for the Slurm backend", hint="add --backend slurm")
+        result = run_recipe(
+            recipe_of(options), options.out, workers=options.workers, say=say, live=live
+        )
     if options.json:
-        _json({"run": str(result.root), "lock": str(result.lock_path), "ledger": result.ledger})
+        show_json({"run": str(result.root), "lock": str(result.lock_path), "ledger": result.ledger})
         return 0
-    _print(report_lines(result.root))
+    show_lines(report_lines(result.root))
     first = _example(result.root)
     print(f"\nnext: corpusmill why {first} --run {options.out}")
     return 0
@@ -103,17 +117,17 @@ def plan(options: Namespace) -> int:
     from .progress import to_stderr
     from .running import put_plan, run_lock
 
-    made = make_plan(_recipe(options))
+    made = make_plan(recipe_of(options))
     root = Path(options.out).resolve()
     with run_lock(root):
         put_plan(root, made, to_stderr)
     rows = [{"phase": p.name, "tasks": p.tasks, "key": p.key} for p in made.phases]
     if options.json:
-        _json({"plan": str(root / "plan.json"), "plan_id": made.plan_id, "phases": rows})
+        show_json({"plan": str(root / "plan.json"), "plan_id": made.plan_id, "phases": rows})
         return 0
     from .report import table
 
-    _print(
+    show_lines(
         table(
             ["phase", "tasks", "key"],
             [[str(r["phase"]), str(r["tasks"]), str(r["key"])[:12]] for r in rows],
@@ -130,9 +144,9 @@ def validate(options: Namespace) -> int:
     recipe = Recipe.load(options.recipe, tuple(options.overrides))
     warnings = order_warnings(recipe)
     if options.json:
-        _json({"valid": True, "steps": [s.id for s in recipe.steps], "warnings": warnings})
+        show_json({"valid": True, "steps": [s.id for s in recipe.steps], "warnings": warnings})
         return 0
-    _print(f"warning: {w}" for w in warnings)
+    show_lines(f"warning: {w}" for w in warnings)
     print(f"{options.recipe}: {len(recipe.steps)} steps, {len(recipe.sources)} sources, valid")
     return 0
 
@@ -225,9 +239,9 @@ def clean(options: Namespace) -> int:
 
     removed = clean_run(Path(options.run).resolve(), intermediates=options.intermediates)
     if options.json:
-        _json({"removed": removed})
+        show_json({"removed": removed})
     else:
-        _print(f"removed {r}" for r in removed)
+        show_lines(f"removed {r}" for r in removed)
     return 0
 
 
@@ -235,15 +249,25 @@ def warm(options: Namespace) -> int:
     module = room_module("stages.words")
     table = module.tokenise(["warm 文字 up"])
     done = {"words": int(table.doc_start[-1])}
-    _json(done) if options.json else print("the kernels are compiled")
+    show_json(done) if options.json else print("the kernels are compiled")
     return 0
 
 
 def status(options: Namespace) -> int:
+    from .engine import RunFolder
+    from .planning import Plan
     from .report import status_data, status_lines
+    from .running import SUBMISSION
 
-    data = status_data(Path(options.run))
-    _json(data) if options.json else _print(status_lines(data))
+    root = Path(options.run).resolve()
+    data = status_data(root)
+    lines = status_lines(data)
+    if (root / SUBMISSION).exists():
+        from .slurm_status import status_lines as of_slurm
+
+        data["slurm"], more = of_slurm(root, RunFolder(root, Plan.load(root / "plan.json")))
+        lines += more
+    show_json(data) if options.json else show_lines(lines)
     return 0
 
 
@@ -255,9 +279,9 @@ def report(options: Namespace) -> int:
 
     root = Path(options.run)
     if options.json:
-        _json(build_ledger(RunFolder(root, Plan.load(root / "plan.json"))))
+        show_json(build_ledger(RunFolder(root, Plan.load(root / "plan.json"))))
     else:
-        _print(report_lines(root))
+        show_lines(report_lines(root))
     return 0
 
 
@@ -268,12 +292,12 @@ def why(options: Namespace) -> int:
     root = Path(options.run)
     stories = stories_of(root, options.document)
     if options.json:
-        _json(stories)
+        show_json(stories)
         return 0
     for i, story in enumerate(stories):
         if i:
             print("\n" + "-" * 72 + "\n")
-        _print(story_lines(root, story))
+        show_lines(story_lines(root, story))
     return 0
 
 
@@ -285,13 +309,15 @@ def trace(options: Namespace) -> int:
     shard, sep, offset = options.position.rpartition(":")
     if sep and offset.isdigit():
         row = trace_position(root, shard, int(offset))
-        _json(row) if options.json else _print(f"{k:<10} {v}" for k, v in row.items())
+        show_json(row) if options.json else show_lines(f"{k:<10} {v}" for k, v in row.items())
         return 0
     positions = [row for story in stories_of(root, options.position) for row in story["tokens"]]
     if options.json:
-        _json(positions)
+        show_json(positions)
     else:
-        _print(f"{r['shard']}:{r['start']}..{r['end']}  copy {r.get('copy', 0)}" for r in positions)
+        show_lines(
+            f"{r['shard']}:{r['start']}..{r['end']}  copy {r.get('copy', 0)}" for r in positions
+        )
     return 0
 
 
@@ -300,11 +326,11 @@ def verify(options: Namespace) -> int:
 
     verdict = check(options.target, inputs=not options.no_inputs)
     if options.json:
-        _json({"ok": verdict.ok, "faults": verdict.faults, "skipped": verdict.skipped,
+        show_json({"ok": verdict.ok, "faults": verdict.faults, "skipped": verdict.skipped,
                "files": verdict.files, "bytes": verdict.bytes})  # fmt: skip
     else:
-        _print(f"FAULT    {f}" for f in verdict.faults)
-        _print(f"skipped  {s}" for s in verdict.skipped)
+        show_lines(f"FAULT    {f}" for f in verdict.faults)
+        show_lines(f"skipped  {s}" for s in verdict.skipped)
         state = "all as locked" if verdict.ok else f"{len(verdict.faults)} faults"
         print(f"{verdict.files} files, {verdict.bytes} bytes checked: {state}")
     return 0 if verdict.ok else 3
@@ -316,9 +342,9 @@ def diff(options: Namespace) -> int:
 
     lines = differences(Lock.load(options.a), Lock.load(options.b))
     if options.json:
-        _json({"different": bool(lines), "changes": lines})
+        show_json({"different": bool(lines), "changes": lines})
     else:
-        _print(lines or ["no difference"])
+        show_lines(lines or ["no difference"])
     return 1 if lines and options.exit_code else 0
 
 
@@ -331,9 +357,9 @@ def ls(options: Namespace) -> int:
     }  # fmt: skip
     rows = kinds[options.what]()
     if options.json:
-        _json(rows)
+        show_json(rows)
     elif rows:
-        _print(table(list(rows[0]), [list(r.values()) for r in rows], left=len(rows[0])))
+        show_lines(table(list(rows[0]), [list(r.values()) for r in rows], left=len(rows[0])))
     return 0
 
 
@@ -381,12 +407,26 @@ def contamination(options: Namespace) -> int:
 def train(options: Namespace) -> int:
     module = room_module("classifiers.train")
     card = module.train_classifier(Path(options.config), Path(options.out))
-    _json(card) if options.json else print(f"{options.out}: {json.dumps(card.get('metrics', {}))}")
+    show_json(card) if options.json else print(
+        f"{options.out}: {json.dumps(card.get('metrics', {}))}"
+    )
     return 0
+
+
+def _of_slurm(name: str) -> Callable[[Namespace], int]:
+    """A verb of `slurm_verbs`, which is loaded when it is called."""
+
+    def verb(options: Namespace) -> int:
+        from . import slurm_verbs
+
+        return slurm_verbs.VERBS[name](options)
+
+    return verb
 
 
 VERBS: Mapping[str, Callable[[Namespace], int]] = {
     "run": run, "plan": plan, "validate": validate, "run-tasks": run_tasks, "clean": clean,
+    "submit": _of_slurm("submit"), "retry": _of_slurm("retry"), "cancel": _of_slurm("cancel"),
     "warm": warm, "status": status, "report": report, "why": why, "trace": trace,
     "verify": verify, "diff": diff, "ls": ls, "extract": extract, "filter": filter_rows,
     "pii": pii, "dedup": dedup, "contamination": contamination, "train": train,
