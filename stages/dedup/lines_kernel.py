@@ -1,0 +1,70 @@
+"""The compiled loops behind `corpusmill.stages.dedup.lines`. Import inside functions only."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from corpusmill.stages.compiled import array, kernel, out
+from corpusmill.stages.words_kernel import fold_hash, mix, step
+
+_U8, _U16, _U32, _U64 = types.uint8, types.uint16, types.uint32, types.uint64
+_I32, _I64, _BOOL = types.int32, types.int64, types.boolean
+
+_SEED = np.uint64(0x9E3779B97F4A7C15)
+
+
+@kernel(
+    _I64(array(_U8), array(_I64), array(_I64), array(_I32), array(_I32), array(_I32), _BOOL,
+         array(_U8), array(_U8), array(_U16), array(_U32), array(_U32),
+         out(_U32), out(_U32), out(_I64),
+         out(_I64), out(_I64), out(_U64), out(_I64))
+)  # fmt: skip
+def units(  # type: ignore[no-untyped-def]
+    data, byte_start, doc_start, text_start, text_end, chars, paragraphs,
+    flags, ccc, fold, offsets, pool, pend, spare, places,
+    unit, unit_start, unit_hash, unit_chars,
+):  # fmt: skip
+    """The units of each document: its lines that are not blank, or runs of them (`paragraphs`).
+
+    Fills `unit` (for each line the unit it belongs to, -1 for blank ones), `unit_start` (bounds
+    of documents in the units), `unit_hash` (of the folded lines) and `unit_chars` (code points
+    of the trimmed lines). Returns the number of units.
+    """
+    n = 0
+    for doc in range(len(doc_start) - 1):
+        unit_start[doc] = n
+        base = byte_start[doc]
+        inside = False
+        for line in range(doc_start[doc], doc_start[doc + 1]):
+            first = base + text_start[line]
+            stop = base + text_end[line]
+            if first == stop:
+                unit[line] = -1
+                inside = False
+                continue
+            plain = True
+            h = _SEED
+            for at in range(first, stop):
+                code = np.int64(data[at])
+                if code >= 0x80:
+                    plain = False
+                    break
+                h = step(h, code + 32 if 65 <= code <= 90 else code)
+            if plain:
+                h = mix(h)
+            else:
+                h = fold_hash(
+                    data, first, stop, flags, ccc, fold, offsets, pool, pend, spare, places
+                )
+            if paragraphs and inside:
+                unit_hash[n - 1] = mix(unit_hash[n - 1] * np.uint64(3) ^ h)
+                unit_chars[n - 1] += chars[line]
+            else:
+                unit_hash[n] = h
+                unit_chars[n] = chars[line]
+                n += 1
+                inside = True
+            unit[line] = n - 1
+    unit_start[len(doc_start) - 1] = n
+    return n
