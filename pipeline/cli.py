@@ -138,9 +138,14 @@ def _stage_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         ("contamination", "benchmark items in each row of a JSONL"),
     ):
         sub = _verb(verbs, name, text)
-        sub.add_argument("--jsonl", nargs=2, metavar=("IN", "OUT"), required=True)
+        sub.add_argument("--jsonl", nargs=2, metavar=("IN", "OUT"), required=name != "dedup")
         if name == "dedup":
             sub.add_argument("--removed", metavar="FILE", help="write the other rows here")
+            about = "what the text in a file (- for stdin) resembles in a kept set"
+            sub.add_argument("near", nargs="*", metavar="near TEXT", help=about)
+            sub.add_argument("--run", metavar="RUN", help="the run whose kept set near looks at")
+            sub.add_argument("--least", type=float, default=0.1, metavar="SHARE",
+                             help="how similar, or how much contained (default 0.1)")  # fmt: skip
         if name == "contamination":
             sub.add_argument("--benchmarks", metavar="DIR", required=True)
     sub = _verb(verbs, "train", "train a model that a stage uses")
