@@ -15,6 +15,7 @@ import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 DEFAULT_CAP = 32 << 20
 """Default of the cap on a decoded body: 32 MiB, 300 times the mean page; pages above it are data
@@ -22,7 +23,9 @@ dumps and decompression bombs."""
 
 _CHUNK = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]{0,4096})?\r?\n")
 _TOKEN = re.compile(r"[a-z0-9\-]+")
+_IN = 16 << 10
 _OUT = 1 << 20
+_GZIP_MAGIC = b"\x1f\x8b\x08"
 
 
 class BodyTooLarge(Exception):
@@ -71,8 +74,11 @@ def decode_body(raw: bytes, headers: Mapping[str, str], cap: int = DEFAULT_CAP) 
             continue
         if fault:
             repairs.append(f"{fault}_{coding}")
-    if data[:3] == b"\x1f\x8b\x08" and "gzip" not in headers.get("content-type", ""):
-        plain, fault = _gunzip(data, cap)
+    if data[:3] == _GZIP_MAGIC and "gzip" not in headers.get("content-type", ""):
+        try:
+            plain, fault = _gunzip(data, cap)
+        except BodyUnreadable:  # a damaged download: it stays what it is
+            plain, fault = b"", "bad"
         if plain and not fault:
             data = plain
             repairs.append("undeclared_gzip")
@@ -115,55 +121,48 @@ def _dechunk(data: bytes) -> tuple[bytes, str]:
 
 
 def _zlib(data: bytes, wbits: int, cap: int) -> tuple[bytes, bool, bool]:
-    """(inflated bytes, reached the end, met an error)."""
+    """(inflated bytes, reached the end, met an error). What came before an error is given."""
     parts: list[bytes] = []
     have = 0
-    left = data
+    at = 0
+    out = b""
     inflate = zlib.decompressobj(wbits)
-    try:
-        while left:
-            piece = inflate.decompress(left, _OUT)
-            parts.append(piece)
-            have += len(piece)
-            if have > cap:
-                raise BodyTooLarge(f"inflates past {cap} bytes")
-            left = inflate.unconsumed_tail
-            if inflate.eof:
-                left = inflate.unused_data
-                if wbits != 31 or not left.startswith(b"\x1f\x8b\x08"):
-                    return b"".join(parts), True, False
-                inflate = zlib.decompressobj(wbits)  # the next gzip member
-    except zlib.error:
-        return _before_error(data, wbits, cap), False, True
+    while at < len(data) or len(out) == _OUT:  # a full output may leave some inside
+        # Up to the next magic, which as a rule is the next member's start: what lies behind a
+        # member's end is handed back as a copy, and that copy must not be the rest of the body.
+        stop = min(at + _IN, len(data))
+        hit = data.find(_GZIP_MAGIC, at + 4, stop) if wbits == 31 else -1
+        piece = data[at : hit if hit > 0 else stop]
+        before = inflate.copy()
+        try:
+            out = inflate.decompress(piece, _OUT)
+        except zlib.error:
+            return b"".join([*parts, _before_error(before, piece, cap - have)]), False, True
+        parts.append(out)
+        have += len(out)
+        if have > cap:
+            raise BodyTooLarge(f"inflates past {cap} bytes")
+        at += len(piece) - len(inflate.unconsumed_tail) - len(inflate.unused_data)
+        if inflate.eof:
+            if wbits != 31 or not data.startswith(_GZIP_MAGIC, at):
+                return b"".join(parts), True, False
+            inflate = zlib.decompressobj(wbits)  # the next gzip member
     return b"".join(parts), False, False
 
 
-def _before_error(data: bytes, wbits: int, cap: int) -> bytes:
-    """What can be inflated before the first error. (A call that fails gives nothing, so the
-    failing stretch is fed again byte by byte.)"""
+def _before_error(inflate: Any, piece: bytes, cap: int) -> bytes:
+    """What can be inflated of `piece` before its first error. (A call that fails gives nothing,
+    so the stretch is fed again byte by byte.)"""
     parts: list[bytes] = []
     have = 0
-    inflate = zlib.decompressobj(wbits)
-    for at in range(0, len(data), 1024):
-        bite = data[at : at + 1024]
-        before = inflate.copy()
-        try:
-            parts.append(inflate.decompress(bite))
+    try:
+        for i in range(len(piece)):
+            parts.append(inflate.decompress(piece[i : i + 1]))
             have += len(parts[-1])
-        except zlib.error:
-            try:
-                for i in range(len(bite)):
-                    parts.append(before.decompress(bite[i : i + 1]))
-            except zlib.error:
-                break
-        if have > cap:
-            raise BodyTooLarge(f"inflates past {cap} bytes")
-        if inflate.eof:
-            if wbits != 31 or not inflate.unused_data:
-                break
-            # The error is in a later member.
-            rest = inflate.unused_data + data[at + 1024 :]
-            return b"".join(parts) + _before_error(rest, wbits, cap - have)
+            if have > cap:
+                raise BodyTooLarge("inflates past the cap")
+    except zlib.error:
+        pass  # expected: this is where the error lies
     return b"".join(parts)
 
 

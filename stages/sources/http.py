@@ -100,13 +100,14 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"SQLite format 3\x00", "application/x-sqlite3"),
 )
 _HTML = re.compile(
-    rb"(?:\s|<!--.{0,8192}?-->|<\?xml[^>]{0,512}\?>|<\?[^>]{0,512}>)*<(?:!doctype\s+html|html|head|body|title|meta|"
-    rb"script|style|link|iframe|h1|h2|div|table|font|a|br|p|b|center|frameset|noscript)[\s/>]",
-    re.I | re.S,
+    rb"<(?:!doctype\s+html|html|head|body|title|meta|script|style|link|iframe|h1|h2|div|table|font|a|"
+    rb"br|p|b|center|frameset|noscript)[\s/>]",
+    re.I,
 )
-_XML = re.compile(
-    rb"\s*<\?xml[^>]{0,512}\?>(?:\s|<!--.{0,8192}?-->|<![^>]{0,2048}>)*<([A-Za-z_][\w.\-:]*)", re.S
-)
+_XML = re.compile(rb"\s*<\?xml[^>]{0,512}\?>")
+_XML_ROOT = re.compile(rb"<([A-Za-z_][\w.\-:]*)")
+_SPACE = re.compile(rb"\s*")
+_DECLARATION = re.compile(rb"<[?!][^>]{0,2048}>")
 _ANY_TAG = re.compile(rb"<[A-Za-z!/]")
 _JSON = re.compile(rb"\s*(?:\{\s*(?:\"|\})|\[\s*(?:[\[{\"\]]|-?\d|true|false|null))")
 _HTML_TYPES = frozenset({"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"})
@@ -128,7 +129,7 @@ def sniff_mime(body: bytes, declared: str) -> str:
         text = head[3:]
     elif head[:2] in (b"\xff\xfe", b"\xfe\xff") or head[1:2] == b"\0" or head[:1] == b"\0":
         wide = head.replace(b"\0", b"").lstrip(b"\xff\xfe")
-        if _HTML.match(wide) or (kind in _HTML_TYPES and _ANY_TAG.search(wide)):
+        if _is_html(wide) or (kind in _HTML_TYPES and _ANY_TAG.search(wide)):
             return "application/xhtml+xml" if kind == "application/xhtml+xml" else "text/html"
     for magic, mime in _SIGNATURES:
         if head.startswith(magic) and (
@@ -143,15 +144,14 @@ def sniff_mime(body: bytes, declared: str) -> str:
         return "video/mp4"
     if _is_binary(text, kind):
         return "application/octet-stream"
-    xml = _XML.match(text)
-    if xml is not None and xml[1].lower() not in (b"html",) and not _HTML.match(text):
-        root = xml[1].lower()
+    root = _xml_root(text)
+    if root not in (b"", b"html") and not _is_html(text):
         return {
             b"rss": "application/rss+xml", b"feed": "application/atom+xml", b"svg": "image/svg+xml",
             b"urlset": "application/xml", b"rdf:rdf": "application/rdf+xml",
         }.get(root, "application/xml")  # fmt: skip
     if kind in _HTML_TYPES or kind in _VAGUE_TYPES:
-        if _HTML.match(text):
+        if _is_html(text):
             return kind if kind in HTML else "text/html"
         if _JSON.match(text) and not re.match(rb"\s*\[[^\]]{0,200}\]\s*<", text):
             return "application/json"
@@ -159,6 +159,37 @@ def sniff_mime(body: bytes, declared: str) -> str:
             return kind if kind in HTML else "application/xhtml+xml"
         return "text/html" if _ANY_TAG.search(text) else "text/plain"
     return kind
+
+
+def _is_html(text: bytes) -> bool:
+    return _HTML.match(text, _prolog_end(text, 0, b"<?")) is not None
+
+
+def _xml_root(text: bytes) -> bytes:
+    """The name of the root element in lower case, behind an XML declaration; else empty."""
+    m = _XML.match(text)
+    root = _XML_ROOT.match(text, _prolog_end(text, m.end(), b"<!")) if m is not None else None
+    return root[1].lower() if root is not None else b""
+
+
+def _prolog_end(text: bytes, at: int, declaration: bytes) -> int:
+    """Where comments, processing instructions, space (and ``<!`` declarations, if asked) end.
+
+    Not one regular expression: a nested repetition takes time without end where it fails.
+    """
+    while True:
+        m_space = _SPACE.match(text, at)
+        at = m_space.end() if m_space is not None else at
+        if text.startswith(b"<!--", at):
+            end = text.find(b"-->", at + 4)
+            if end < 0:
+                return at
+            at = end + 3
+            continue
+        m = _DECLARATION.match(text, at) if text.startswith((b"<?", declaration), at) else None
+        if m is None:
+            return at
+        at = m.end()
 
 
 def _is_binary(head: bytes, kind: str) -> bool:

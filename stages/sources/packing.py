@@ -45,6 +45,14 @@ _LINE = (
 RECORD_START = re.compile(_LINE)
 """What a record starts with: the WARC version line, or an ARC 1.0 or 2.0 header line."""
 _RECORD_LINE = re.compile(rb"(?m)^" + _LINE)
+_MAX_NAME = 4096
+"""Longest file name or comment in the header of a gzip member that is looked for after damage:
+without a bound each of many magics in garbage would be read to the file's end."""
+
+
+MAX_REREAD = 4 << 30
+"""Uncompressed bytes of one file that may be read a second time, some seconds of work: a file made
+of lengths that lie could otherwise be read once for each of its lines."""
 
 
 class Frame(Protocol):
@@ -174,6 +182,9 @@ class Stream:
             "gzip": self._open_gzip, "zstd": self._open_zstd, "plain": self._open_plain,
         }.get(packing, self._open_plain)  # fmt: skip
         self._dictionary: Any = None
+        self._reread = 0
+        self.no_blank = 0
+        """Position up to which no blank line starts, as far as a header was looked for."""
 
     # -- where things lie ----------------------------------------------------------------------
 
@@ -241,6 +252,8 @@ class Stream:
         a record of its own (block-wise gzip). False: there are fewer than `n`."""
         if len(self.buf) - self.at >= n:
             return True
+        if self._no_more(n):
+            return False
         pieces = [self.buf[self.at :]] if self.at < len(self.buf) else []
         have = sum(map(len, pieces))
         self.base += len(self.buf) - have
@@ -264,6 +277,8 @@ class Stream:
 
     def skip(self, n: int) -> bool:
         """Takes `n` bytes without keeping them; as `need` otherwise."""
+        if self.packing == "plain" and n > len(self.buf) - self.at:
+            return self._jump(n)
         while n:
             take = min(n, 1 << 20)
             if not self.need(take):
@@ -273,14 +288,39 @@ class Stream:
             n -= take
         return True
 
+    def _no_more(self, n: int) -> bool:
+        """Whether it is known, without reading on, that fewer than `n` bytes are left."""
+        if self.packing == "plain":
+            return self.position + n > len(self.data)
+        frame = self.frame
+        if frame is None or frame.error:
+            return True
+        return frame.done and (self._pending is not None or self._next >= len(self.data))
+
+    def _jump(self, n: int) -> bool:
+        """`skip` in a plain file, where nothing has to be read for it."""
+        target = min(self.position + n, len(self.data))
+        whole = target == self.position + n
+        self.base, self.buf, self.at = target, b"", 0
+        self.frame = _PlainFrame(self.data, target)
+        self.frame.done = target >= len(self.data)
+        self._next = len(self.data)
+        return whole
+
+    def may_rewind(self, inner: int, position: int) -> bool:
+        """Whether `rewind` may still be used: what is read twice is bounded for each file."""
+        if self.packing != "plain":
+            self._reread += inner + self.position - position
+        return self._reread <= MAX_REREAD
+
     def rewind(self, frame_offset: int, inner: int, position: int) -> None:
         """Goes back to `inner` bytes into the frame at `frame_offset`, which is `position`."""
         self._pending = None
         self._ends.clear()
         self.buf, self.at = b"", 0
         if self.packing == "plain":
-            self.base = frame_offset
-            self._enter(_PlainFrame(self.data, frame_offset), b"")
+            self.base = position
+            self._enter(_PlainFrame(self.data, position), b"")
             return
         self._starts.clear()
         self.base = position - inner
@@ -315,9 +355,30 @@ class Stream:
             at = self.data.find(magic, at)
             if at < 0:
                 return len(self.data)
-            if RECORD_START.match(self._first(self._open(at)).lstrip(b"\r\n")):
+            if self._may_start(at) and RECORD_START.match(
+                self._first(self._open(at)).lstrip(b"\r\n")
+            ):
                 return at
             at += 1
+
+    def _may_start(self, at: int) -> bool:
+        """Whether a gzip header at `at` is one (RFC 1952, section 2.3); True for other packings."""
+        if self.packing != "gzip":
+            return True
+        data = self.data
+        header = data[at : at + 12]
+        if len(header) < 12 or header[3] & 0xE0:
+            return False
+        flags = header[3]
+        end = at + 10
+        if flags & 4:
+            end += 2 + int.from_bytes(header[10:12], "little")
+        for flag in (8, 16):
+            if flags & flag:
+                end = data.find(b"\0", end, end + _MAX_NAME) + 1
+                if end == 0:
+                    return False
+        return True
 
     def _first(self, frame: Frame) -> bytes:
         """The frame's first bytes: enough to see whether they start a record."""

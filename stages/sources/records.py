@@ -10,7 +10,8 @@ The rules, which the tests hold for every broken file they know:
 * A record whose member is cut short or corrupt is an error, however complete it looks: its
   checksum could not be checked. Reading goes on at the next member that starts a record.
 * A record that does not end where its Content-Length says is an error (``bad_length``); reading
-  goes on at the next line that looks like a record's first.
+  goes on at the next line that looks like a record's first (behind the block, in a file that has
+  been read again for so many lengths that `packing.MAX_REREAD` is reached).
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ from .packing import RECORD_START, Stream, find_packing
 
 MAX_HEADER = 1 << 20
 """Longest record header that is read. Real ones are under 2 kB; URLs can be 64 kB and more."""
+
+_PIECE = 1 << 20
+_BLANK = 4  # the longest blank line that ends a header
+_LINE_ENDS = re.compile(rb"[\r\n]*")
 
 ERRORS = (
     "bad_header", "bad_length", "corrupt_member", "garbage", "truncated",
@@ -132,7 +137,8 @@ def _records(stream: Stream, max_block: int) -> Iterator[RawRecord]:
 
 def _gap(stream: Stream) -> RawRecord:
     start, stop = stream.gap
-    if not stream.data[start:stop].strip(b"\0"):
+    pieces = (stream.data[at : min(at + _PIECE, stop)] for at in range(start, stop, _PIECE))
+    if not any(piece.strip(b"\0") for piece in pieces):
         return RawRecord("padding", start, 0, message="zero bytes")
     return RawRecord("bad", start, 0, error="garbage", message="bytes that start no member")
 
@@ -156,24 +162,27 @@ def _one(stream: Stream, max_block: int) -> RawRecord:
     body = start + taken
     if record.size > max_block:
         stream.at += taken
-        whole = stream.skip(record.size)
+        whole = ends = stream.skip(record.size)
     else:
         whole = stream.need(taken + record.size)
-        if whole:
+        ends = whole and _may_end(stream, taken + record.size)
+        if ends:
             at = stream.at + taken
             record.block = stream.buf[at : at + record.size]
             stream.at = at + record.size
-    if whole and _border(stream):
+    if ends and _border(stream):
         if stream.error and stream.at >= len(stream.buf):
             record.kind = "bad"
             record.block = None
         return _with_stream_error(record, stream)
     # The block is not what its length says. Whatever follows is looked for from its start.
     available = stream.position if record.size > max_block else stream.base + len(stream.buf)
+    if stream.packing == "plain":
+        available = len(stream.data)
     record.kind, record.block = "bad", None
     if body >= stream.base and body <= stream.base + len(stream.buf):
         stream.at = body - stream.base
-    else:
+    elif stream.may_rewind(inner + taken, body):
         stream.rewind(offset, inner + taken, body)
     found = stream.find_record(at_line=True)
     if found or whole:
@@ -197,13 +206,22 @@ def _newlines(stream: Stream) -> int:
     """Takes the line ends at `at`, in this frame. Returns how many bytes."""
     count = 0
     while True:
-        at, buf = stream.at, stream.buf
-        while at < len(buf) and buf[at] in b"\r\n":
-            at += 1
+        m = _LINE_ENDS.match(stream.buf, stream.at)
+        at = m.end() if m is not None else stream.at
         count += at - stream.at
         stream.at = at
-        if at < len(buf) or not stream.more():
+        if at < len(stream.buf) or not stream.more():
             return count
+
+
+def _may_end(stream: Stream, size: int) -> bool:
+    """Whether a record could end `size` bytes behind `at`, told without a copy of its block."""
+    end = stream.at + size
+    return (
+        len(stream.buf) - end < 8192
+        or stream.buf[end] in b"\r\n"
+        or RECORD_START.match(stream.buf, end) is not None
+    )
 
 
 def _border(stream: Stream) -> bool:
@@ -238,10 +256,12 @@ def _header(stream: Stream, record: RawRecord) -> int:
 def _warc_header(stream: Stream, record: RawRecord) -> int:
     while True:
         buf, at = stream.buf, stream.at
-        end, stop = header_end(buf, at, at + MAX_HEADER)
+        start = max(at, stream.no_blank - stream.base)
+        end, stop = header_end(buf, start, at + MAX_HEADER)
         if end >= 0:
             break
         have = len(buf) - at
+        stream.no_blank = stream.base + min(len(buf), at + MAX_HEADER) - _BLANK
         if have > MAX_HEADER or not stream.need(have + 1):
             record.error, record.message = "bad_header", "no end of the header"
             return -1
