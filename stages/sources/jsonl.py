@@ -12,6 +12,7 @@ A line's place is the byte offset of its first byte in the uncompressed file; it
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,13 @@ from corpusmill.pipeline.stage import InputFile, Source
 from .rows import FIELDS, find_field, has_surrogate, row_meta
 
 _PIECE = 1 << 20
+_BOM = b"\xef\xbb\xbf"
+_GZIP_MAGIC = b"\x1f\x8b\x08"
+_MAX_DEPTH = 200
+"""Deepest nesting of a row. Where Python's own limit lies depends on its version and its caller."""
+
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)', re.S)
+_NO_BRACKETS = bytes(b for b in range(256) if b not in b"[]{}")
 
 
 @dataclass(frozen=True)
@@ -67,6 +75,8 @@ class Jsonl(Source):
 
     def read(self, file: InputFile) -> Iterator[Record]:
         for start, line, problem in _lines(file, self.params.max_line_bytes):
+            if start == 0:
+                line = line.removeprefix(_BOM)
             key = document_id(file.source, file.relative, file.size, start)
             if problem is not None:
                 yield Record(key, start, 0, problem)
@@ -85,6 +95,8 @@ class Jsonl(Source):
     def _outcome(self, file: InputFile, key: str, start: int, line: bytes) -> Outcome:
         if not line.strip():
             return Drop("blank_line")
+        if _depth(line) > _MAX_DEPTH:
+            return Failure("bad_json", f"nested deeper than {_MAX_DEPTH}")
         try:
             row = json.loads(line.decode("utf-8"))
         except UnicodeDecodeError as err:
@@ -106,6 +118,19 @@ class Jsonl(Source):
         meta["file"] = file.relative
         meta["offset"] = start
         return Document(key, found, file.source, meta)
+
+
+def _depth(line: bytes) -> int:
+    """How deep the brackets of a line are nested, as far as it matters here."""
+    if line.count(b"[") + line.count(b"{") <= _MAX_DEPTH:
+        return 0
+    depth = deepest = 0
+    for bracket in _STRING.sub(b"", line).translate(None, _NO_BRACKETS):
+        depth += 1 if bracket in b"[{" else -1
+        deepest = max(deepest, depth)
+        if deepest > _MAX_DEPTH:
+            break
+    return deepest
 
 
 def _lines(file: InputFile, cap: int) -> Iterator[tuple[int, bytes, Outcome | None]]:
@@ -162,27 +187,33 @@ def _pieces(stream: IO[bytes]) -> Iterator[tuple[bytes, Failure | None]]:
             yield piece, None
         return
     inflate: Any = None
-    left = b""
-    while left or (left := stream.read(bite)):
+    left, at = b"", 0
+    while at < len(left) or (left := stream.read(bite)):
+        at = at if at < len(left) else 0
         if inflate is None:
-            if not left.strip(b"\0"):  # zero bytes behind the last member, as tapes leave
+            if left[at] == 0 and not left[at:].strip(
+                b"\0"
+            ):  # zero bytes behind the last member, as tapes leave
                 left = b""
                 continue
             inflate = _inflater(head)
         try:
             if errors[0] is zlib.error:
-                out = inflate.decompress(left, 4 * _PIECE)
-                left = inflate.unconsumed_tail
+                # Up to the next member, as a rule: what lies behind its end is copied.
+                hit = left.find(_GZIP_MAGIC, at + 4)
+                piece = left[at : hit if hit > 0 else len(left)]
+                out = inflate.decompress(piece, 4 * _PIECE)
+                at += len(piece) - len(inflate.unconsumed_tail)
             else:
-                out = inflate.decompress(left)
-                left = b""
+                out = inflate.decompress(left[at:])
+                at = len(left)
         except errors as err:
             yield b"", Failure("corrupt_file", f"{err}; the rest of the file is lost")
             return
         if out:
             yield out, None
         if inflate.eof:
-            left = inflate.unused_data
+            at -= len(inflate.unused_data)
             inflate = None
     if inflate is not None:
         yield b"", Failure("truncated", "the file ends inside a compressed stream")

@@ -45,7 +45,7 @@ class Parquet(Source):
     gives = "document"
     Params = ParquetParams
     reasons = ("empty",)
-    errors = ("corrupt_rows", "null_text")
+    errors = ("bad_utf8", "corrupt_rows", "null_text")
 
     params: ParquetParams
 
@@ -65,8 +65,8 @@ class Parquet(Source):
                 done = 0
                 try:
                     for batch in table.iter_batches(_ROWS, row_groups=[group], columns=columns):
-                        for row in batch.to_pylist():
-                            yield self._record(file, number + done, row)
+                        for raw, row in _rows(batch, self.params.text_column):
+                            yield self._record(file, number + done, raw, row)
                             done += 1
                 except (OSError, pa.ArrowException) as err:
                     for lost in range(done, rows):
@@ -87,33 +87,81 @@ class Parquet(Source):
         if text not in schema.names:
             raise InputError(
                 f"{file.path}: no column {text!r}",
-                hint="set text_column to one of " + ", ".join(schema.names),
+                hint="set text_column to one of " + (", ".join(schema.names) or "(no columns)"),
             )
+        if schema.names.count(text) > 1:
+            raise InputError(f"{file.path}: {schema.names.count(text)} columns are called {text!r}")
         kind = schema.field(text).type
         if pa.types.is_dictionary(kind):
             kind = kind.value_type
-        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        if kind not in (pa.string(), pa.large_string(), pa.string_view()):
             raise InputError(f"{file.path}: column {text!r} is {kind}, not a string")
         known = {n for names in FIELDS.values() for n in names} | set(
             (self.params.fields or {}).values()
         )
-        return [text] + [n for n in schema.names if n != text and (n in known or n == "metadata")]
+        once = [n for n in schema.names if n != text and schema.names.count(n) == 1]
+        return [text, *(n for n in once if n in known or n == "metadata")]
 
-    def _record(self, file: InputFile, number: int, row: dict[str, Any]) -> Record:
+    def _record(
+        self, file: InputFile, number: int, raw: bytes | None, row: dict[str, Any]
+    ) -> Record:
         key = document_id(file.source, file.relative, file.size, number)
-        text = row[self.params.text_column]
-        outcome: Outcome
-        if text is None:
-            outcome = Failure("null_text")
-        elif not text.strip():
-            outcome = Drop("empty")
-        else:
-            meta = row_meta(row, self.params.fields or {})
-            meta["file"] = file.relative
-            meta["offset"] = number
-            outcome = Document(key, text, file.source, meta)
+        outcome = self._outcome(file, key, number, raw, row)
         url = outcome.url if isinstance(outcome, Document) else ""
         return Record(key, number, 0, outcome, url)
+
+    def _outcome(
+        self, file: InputFile, key: str, number: int, raw: bytes | None, row: dict[str, Any]
+    ) -> Outcome:
+        if raw is None:
+            return Failure("null_text")
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError as err:
+            return Failure("bad_utf8", f"byte {err.start} of the text: {err.reason}")
+        if not text.strip():
+            return Drop("empty")
+        meta = row_meta(row, self.params.fields or {})
+        meta["file"] = file.relative
+        meta["offset"] = number
+        return Document(key, text, file.source, meta)
+
+
+def _rows(batch: Any, text: str) -> Iterator[tuple[bytes | None, dict[str, Any]]]:
+    """The text (as bytes: nothing checks that a string column holds UTF-8) and the other values
+    of each row of a record batch."""
+    import pyarrow as pa
+
+    column = batch.column(text)
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if column.type == pa.string_view():
+        column = column.cast(pa.large_string())
+    texts = column.cast(pa.large_binary()).to_pylist()
+    others = {n: _values(batch.column(n)) for n in batch.schema.names if n != text}
+    for number, raw in enumerate(texts):
+        yield raw, {n: values[number] for n, values in others.items()}
+
+
+def _values(column: Any) -> list[Any]:
+    """The values of a column. One that Python cannot hold (text that is no UTF-8, a time after
+    the year 9999) is None; times are in UTC, in whole seconds."""
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp("s"), safe=False)
+    try:
+        values: list[Any] = column.to_pylist()
+        return values
+    except (ValueError, OverflowError, LookupError):
+        return [_value(cell) for cell in column]
+
+
+def _value(cell: Any) -> Any:
+    try:
+        return cell.as_py()
+    except (ValueError, OverflowError, LookupError):
+        return None
 
 
 def _lost(file: InputFile, number: int, message: str) -> Record:

@@ -249,7 +249,7 @@ def _header(stream: Stream, record: RawRecord) -> int:
     if RECORD_START.match(stream.buf, stream.at):
         return _arc_header(stream, record)
     record.error = "garbage"
-    record.message = f"starts with {stream.buf[stream.at : stream.at + 24]!r}"
+    record.message = f"starts with {stream.buf[stream.at : stream.at + 8]!r}"
     return -1
 
 
