@@ -11,7 +11,7 @@ import pytest
 from corpusmill.pipeline import Recipe, run
 from corpusmill.pipeline.cli import main
 
-from .conftest import RECIPE
+from .conftest import RECIPE, text_of
 
 
 @pytest.fixture
@@ -30,9 +30,9 @@ def test_reporting_verbs(root: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["status", str(root), "--json"]) == 0
     status = json.loads(capsys.readouterr().out)
     assert status["finished"] is True
-    assert [p["tasks"] for p in status["phases"]] == [4, 4, 4]
+    assert [p["tasks"] for p in status["phases"]] == [4, 4, 1, 4]
     assert main(["status", str(root)]) == 0
-    assert "03-docs" in capsys.readouterr().out
+    assert "04-docs" in capsys.readouterr().out
     assert main(["why", "https://h4.example/9", "--run", str(root), "--json"]) == 0
     story = json.loads(capsys.readouterr().out)[0]
     assert {e["outcome"] for e in story["events"]} <= {"kept", "dropped"}
@@ -42,7 +42,7 @@ def test_reporting_verbs(root: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_a_flipped_byte_exits_3(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = sorted(root.glob("phases/03-docs-*/data/*/*.parquet"))[0]
+    path = sorted(root.glob("phases/04-docs-*/data/*/*.parquet"))[0]
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 4
     path.write_bytes(bytes(data))
@@ -100,3 +100,23 @@ def test_a_share_and_a_number_of_documents(
     planned = json.loads((corpus / "p" / "plan.json").read_text())
     assert planned["recipe"]["sample"] == "0.25"
     assert main(["plan", str(recipe), "--out", str(corpus / "q"), "--sample", "0"]) == 2
+
+
+def test_what_a_text_resembles(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "text"
+    text.write_text(text_of(13).upper())
+    assert main(["dedup", "near", str(text), "--run", str(root), "--json"]) == 0
+    best = json.loads(capsys.readouterr().out)[0]
+    assert (best["url"], best["similarity"]) == ("https://h3.example/13", 1.0)
+    assert main(["dedup", "near", str(text), "--run", str(root), "--least", "0.9"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split()[:3] == ["1.000", "1.000", best["id"]]
+    text.write_text("quite another text of a few words")
+    assert main(["dedup", "near", str(text), "--run", str(root)]) == 0
+    assert capsys.readouterr().out == "no kept document resembles it\n"
+    assert main(["dedup", "near", str(text)]) == 2
+    assert "hint: write dedup near TEXT --run RUN" in capsys.readouterr().err
+    assert main(["dedup"]) == 2
+    assert main(["dedup", "near", str(tmp_path / "none"), "--run", str(root)]) == 1
+    assert "cannot be read as a text" in capsys.readouterr().err

@@ -215,9 +215,9 @@ def test_a_source_that_loses_too_much_stops_the_run(corpus: Path, small: Make) -
 
 @pytest.mark.slow
 def test_a_damaged_commit_is_an_integrity_error(corpus: Path, small: Make, finished: Path) -> None:
-    commit = sorted(finished.glob("phases/03-docs-*/commits/*/*.json"))[0]
+    commit = sorted(finished.glob("phases/04-docs-*/commits/*/*.json"))[0]
     commit.write_text(commit.read_text().replace('"out": ', '"out": 1'))
-    next(finished.glob("phases/03-docs-*/sealed.json")).unlink()
+    next(finished.glob("phases/04-docs-*/sealed.json")).unlink()
     with pytest.raises(IntegrityError, match="was changed after it was written"):
         run(small(), finished, workers=1)
 
