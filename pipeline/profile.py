@@ -26,7 +26,7 @@ from .strict_yaml import read_yaml
 SCHEMA = "corpusmill/slurm-profile/1"
 _WORD = re.compile(r"[A-Za-z0-9_.,@+-]+")
 _MEMORY = re.compile(r"([1-9][0-9]*)([KMGT]?)")
-_TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
+_TIME = re.compile(r"(?:([0-9]+)-)?([0-9]+)(?::([0-9]+))?(?::([0-9]+))?")
 _OPTION = re.compile(r"--([a-z][a-z0-9-]*)(?:=[^\s'\"\\%#]+)?")
 _SCRATCH = re.compile(r"[A-Za-z0-9_./${}@+-]+")
 OURS = frozenset({

@@ -159,7 +159,7 @@ def _submit(
         _send(made, profile, place, ids, record, root)
         release([ids[j.key] for j in made.jobs if not (j.after_ok or j.after_any)])
     except BaseException as error:
-        taken_back = _take_back(place.prefix, list(ids.values()))
+        taken_back = _take_back(this, place.prefix, list(ids.values()))
         this.state = REFUSED
         record.save(root)
         if isinstance(error, CorpusmillError):
@@ -185,10 +185,10 @@ def _send(
         record.save(root)
 
 
-def _take_back(prefix: str, ids: Sequence[str]) -> str:
+def _take_back(this: RoundRecord, prefix: str, ids: Sequence[str]) -> str:
     """Cancels what a submission that failed had submitted; says what became of it."""
     try:
-        cancel([*dict.fromkeys([*ids, *(j.job for j in queue(prefix) if j.live)])])
+        cancel([*dict.fromkeys([*ids, *(j.job for j in queue(prefix, this.user) if j.live)])])
     except CorpusmillError as error:
         return f"jobs {', '.join(ids) or 'of this round'} may stay in the queue: {error.message}"
     return "no job of this submission stays in the queue"

@@ -100,10 +100,10 @@ def sbatch(options: Sequence[str], script: str, arguments: Sequence[str]) -> str
     return job
 
 
-def queue(prefix: str) -> list[QueuedJob]:
-    """This user's jobs whose name begins with `prefix`, finished ones as long as Slurm remembers
-    them. Raises TaskError where the controller does not answer."""
-    out = _call("squeue", "--noheader", "--me", "--states=all", "--format=%F|%K|%T|%r|%j")
+def queue(prefix: str, user: str) -> list[QueuedJob]:
+    """Jobs of the user with the number `user` whose name begins with `prefix`, finished ones as
+    long as Slurm remembers them. Raises TaskError where the controller does not answer."""
+    out = _call("squeue", "--noheader", f"--user={user}", "--states=all", "--format=%F|%K|%T|%r|%j")
     found = []
     for line in out.splitlines():
         parts = line.strip().split("|", 4)

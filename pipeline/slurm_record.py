@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,6 +40,8 @@ class RoundRecord:
     state: str = SUBMITTING
     time: str = ""
     plan_id: str = ""
+    user: str = field(default_factory=lambda: str(os.geteuid()))
+    """Who submitted, as a number: somebody else may look at the run folder."""
     needs: dict[str, Needs] = field(default_factory=dict)
     """Resources of phases, where not those of the profile."""
     jobs: list[dict[str, Any]] = field(default_factory=list)
@@ -114,7 +117,7 @@ def live_jobs(root: Path, record: Record | None) -> list[QueuedJob]:
             f"{root} was submitted to Slurm, which is not on this machine: its jobs may live",
             hint=f"go on where it was submitted; if its jobs are gone, remove {SUBMISSION} there",
         )
-    return [j for j in queue(record.last.place(root).prefix) if j.live]
+    return [j for j in queue(record.last.place(root).prefix, record.last.user) if j.live]
 
 
 def refuse_live(root: Path) -> None:
