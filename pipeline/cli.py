@@ -174,6 +174,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CorpusmillError as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         return error.exit_code
+    except ModuleNotFoundError as error:
+        print(
+            f"{PROGRAM}: the module {error.name!r} is missing from this installation\n"
+            "hint: install corpusmill again, with all its dependencies",
+            file=sys.stderr,
+        )
+        return 2
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output went away; nothing is wrong
         return 0
