@@ -30,6 +30,19 @@ def test_registers_equal_datasketchs(p: int) -> None:
     assert ours.estimate() == round(theirs.count())
 
 
+@pytest.mark.parametrize("p", [4, 8, 12, 16])
+def test_estimate_equals_datasketchs_on_both_sides_of_its_threshold(p: int) -> None:
+    from datasketch import HyperLogLogPlusPlus
+
+    ours = Distinct(p)
+    counts = []
+    for n in range(40):
+        ours.add(hashes(n << p - 2, 1 << p - 2))
+        counts.append(ours.estimate())
+        assert counts[-1] == round(HyperLogLogPlusPlus(reg=ours.registers).count())
+    assert counts[0] < (1 << p) // 2 < 4 << p < counts[-1]
+
+
 @pytest.mark.parametrize("count", [0, 1, 100, 3000, 20_000, 200_000])
 def test_estimate(count: int) -> None:
     sketch = Distinct()
