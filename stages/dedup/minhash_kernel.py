@@ -61,12 +61,13 @@ def sketch(  # type: ignore[no-untyped-def]
         stop = start[doc + 1]
         if first == stop:
             continue
-        for p in range(width):  # in this order the inner loop becomes vector code
+        own = shingles[first:stop]  # from 0, so that no index can be negative: vector code
+        for p in range(width):
             factor = factors[p]
             term = terms[p]
             least = _LAST
-            for at in range(first, stop):
-                least = min(least, shingles[at] * factor + term)
+            for at in range(len(own)):
+                least = min(least, own[at] * factor + term)
             mins[doc, p] = least
         for band in range(bands):
             key = mix(np.uint64(band + 1) * _LENGTH)
