@@ -3,8 +3,10 @@
 Parsers take time that grows with the square of the nesting (Lexbor: 8 s of CPU for 50,000 nested
 ``div``; resiliparse's main-content step: 3 s for 12,000), and formatting elements that are never
 closed are opened again in every following block, so that a page of 1,800 ``<p><b x=1></p>`` makes
-1.6 million nodes. Both are refused by count, not by clock, so that the same page is refused
-everywhere.
+1.6 million nodes. Lexbor also takes time with the square of the options of one ``select`` (1.7 s of
+CPU for 16,000) and of the ``body`` and ``html`` tags that come again with attributes (1.1 s for
+16,000); each of these counts a node more for every 128 before it. All are refused by count, not by
+clock, so that the same page is refused everywhere.
 
 The scan keeps a stack of open elements as a parser would, with two simplifications: elements
 whose end tag may be omitted (``p``, ``li``, ``tr`` …) do not count, and a table cell counts 3 (its
@@ -39,6 +41,8 @@ _RAW = tuple(
     for name in (b"script", b"style", b"textarea", b"title", b"xmp", b"iframe", b"noframes")
 )
 _NAME_END = b" \t\n\r\f/>"
+_ROOTS = _names("html body")
+_PER_NODE = 128
 _SCOPE_DEPTH = 3
 _SAME_FORMATTING = 3
 """A parser opens again at most three formatting elements with the same tag text."""
@@ -89,13 +93,15 @@ class _Scope:
 class _Scan:
     """The state of one scan: the open scopes, the depth and the nodes so far."""
 
-    __slots__ = ("below", "nodes", "scope", "scopes")
+    __slots__ = ("below", "nodes", "options", "roots", "scope", "scopes")
 
     def __init__(self) -> None:
         self.scope = _Scope(b"html")
         self.scopes = [self.scope]
         self.below = 0  # depth of all scopes but the innermost
         self.nodes = 0
+        self.options = 0  # in the last select
+        self.roots = 0
 
     def depth(self) -> int:
         return self.below + len(self.scope.stack) + self.scope.n_formatting
@@ -133,7 +139,13 @@ class _Scan:
         if name in _VOID:
             return
         self.nodes += self.scope.n_formatting
-        if name in _CELLS:
+        if name == b"option" and self.scope.counts.get(b"select"):
+            self.options += 1
+            self.nodes += self.options // _PER_NODE
+        elif name in _ROOTS and attributes:
+            self.roots += 1
+            self.nodes += self.roots // _PER_NODE
+        elif name in _CELLS:
             if self.in_cell():
                 self.leave()
             if self.scope.counts.get(b"table"):  # a cell outside a table is ignored
@@ -178,6 +190,8 @@ def measure_cost(html: bytes, *, stop_depth: int, stop_nodes: int) -> Cost:
             if attributes[-1:] == b"/" and (scope.counts.get(b"svg") or scope.counts.get(b"math")):
                 continue  # only foreign elements can close themselves; <div/> opens a div
             scope.push(name)
+            if name == b"select":
+                scan.options = 0
         depth = scan.depth()
         if depth > deepest:
             deepest = depth
