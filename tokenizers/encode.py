@@ -18,6 +18,7 @@ import json
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -143,29 +144,37 @@ def bpe_digest(model: Mapping[str, Any]) -> str:
     )
 
 
+@lru_cache(maxsize=2)
+def _bpe_parts(raw: bytes) -> tuple[str, list[bytes], Any]:
+    """Digest, table of bytes by id, and engine of a tokenizer.json. Every phase of a run asks for
+    the same one, and reading a large vocabulary takes seconds; the three are never changed."""
+    from tokenizers import Tokenizer
+
+    model = json.loads(raw)
+    alphabet = byte_alphabet()
+    special = {t["id"]: t["content"] for t in model["added_tokens"]}
+    vocab = model["model"]["vocab"]
+    pieces = [b""] * (1 + max([*vocab.values(), *special]))
+    for token, id_ in vocab.items():
+        if id_ not in special:
+            pieces[id_] = bytes(alphabet[c] for c in token)
+    for id_, token in special.items():
+        pieces[id_] = token.encode("utf-8")
+    engine = Tokenizer.from_str(raw.decode("utf-8"))
+    engine.encode_special_tokens = True  # injected specials stay text
+    return bpe_digest(model), pieces, engine
+
+
 class BpeEncoder(_Base):
     """Byte-level BPE through Hugging Face `tokenizers`."""
 
     family = "bpe"
 
     def __init__(self, card: Mapping[str, Any], raw: bytes) -> None:
-        from tokenizers import Tokenizer
-
-        model = json.loads(raw)
-        alphabet = byte_alphabet()
-        special = {t["id"]: t["content"] for t in model["added_tokens"]}
-        vocab = model["model"]["vocab"]
-        pieces = [b""] * (1 + max([*vocab.values(), *special]))
-        for token, id_ in vocab.items():
-            if id_ not in special:
-                pieces[id_] = bytes(alphabet[c] for c in token)
-        for id_, token in special.items():
-            pieces[id_] = token.encode("utf-8")
+        digest, pieces, self._tokenizer = _bpe_parts(raw)
         super().__init__(card, pieces)
-        if bpe_digest(model) != card["digest"]:
+        if digest != card["digest"]:
             raise IntegrityError(f"tokenizer.json is not the one of its card {card['digest']}")
-        self._tokenizer = Tokenizer.from_str(raw.decode("utf-8"))
-        self._tokenizer.encode_special_tokens = True  # injected specials stay text
 
     def _encode(self, texts: list[str]) -> list[list[int]]:
         return [
