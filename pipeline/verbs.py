@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .errors import ConfigError, InputError, TaskError
+from .errors import ConfigError, TaskError
 from .registry import room_module
 
 
@@ -394,36 +394,14 @@ def pii(options: Namespace) -> int:
 
 def dedup(options: Namespace) -> int:
     if options.near:
-        return _near(options)
+        from .nearby import near
+
+        return near(options)
     if options.jsonl is None:
         raise ConfigError("dedup needs --jsonl IN OUT, or near TEXT --run RUN")
     module = room_module("stages.dedup.verb")
     removed = Path(options.removed) if options.removed else None
     return _stage_verb(options, module.dedup_jsonl(*map(Path, options.jsonl), removed))
-
-
-def _near(options: Namespace) -> int:
-    from .nearby import near_in_run
-    from .report import table
-
-    if len(options.near) != 2 or options.near[0] != "near" or options.run is None or options.jsonl:
-        raise ConfigError(
-            f"dedup cannot do {' '.join(options.near)!r}", hint="write dedup near TEXT --run RUN"
-        )
-    name = options.near[1]
-    try:
-        text = sys.stdin.read() if name == "-" else Path(name).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{name} cannot be read as a text: {error}") from None
-    found = near_in_run(Path(options.run), text, options.least)
-    if options.json:
-        show_json([near.plain() for near in found])
-    elif found:
-        rows = [[f"{n.similarity:.3f}", f"{n.contained:.3f}", n.id, n.url] for n in found]
-        show_lines(table(["similar", "contained", "id", "url"], rows))
-    else:
-        print("no kept document resembles it")
-    return 0
 
 
 def contamination(options: Namespace) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 
 from corpusmill.pipeline import Recipe, run
 
@@ -24,6 +25,7 @@ steps:
 """
 
 
+@pytest.mark.slow
 def test_any_partitions(tmp_path: Path) -> None:
     (tmp_path / "input").mkdir()
     r = random.Random(5)
