@@ -1,4 +1,4 @@
-# make sample | test | test-all | check | clean        (PYTHON=, VENV=, OUT=, PYTEST_ARGS=)
+# make sample | test | test-all | check | peers | bench | clean   (PYTHON=, VENV=, OUT=, PYTEST_ARGS=)
 #
 # Everything is installed into one virtual environment, from the locks in requirements/; after
 # that nothing here needs the network. A second call installs nothing.
@@ -12,7 +12,7 @@ PYTEST_ARGS ?=
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq
 
-.PHONY: help sample test test-all check clean lock
+.PHONY: help sample test test-all check peers bench clean lock
 .DEFAULT_GOAL := help
 
 help:
@@ -56,6 +56,23 @@ check: $(VENV)/test.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Other systems, each in an environment of its own, for the measurements in bench/.
+PEERS := $(notdir $(patsubst %/requirements.txt,%,$(wildcard bench/peers/*/requirements.txt)))
+
+peers: $(PEERS:%=.venv-peers/%/stamp)
+
+.venv-peers/%/stamp: bench/peers/%/requirements.txt | $(BIN)/python
+	@echo "installing $$(grep -c == $<) packages into .venv-peers/$*"
+	rm -rf .venv-peers/$*
+	$(BIN)/python -m venv .venv-peers/$*
+	.venv-peers/$*/bin/python -m pip --disable-pip-version-check --no-input -qq install --only-binary :all: -r $<
+	.venv-peers/$*/bin/python bench/peers/$*/extract.py --prove
+	@touch $@
+
+# BENCH_ARGS="--quick" for a first look; CORPUSMILL_DATA names the full data folder.
+bench: $(VENV)/base.stamp peers
+	$(BIN)/python -m bench.end_to_end $(BENCH_ARGS)
 
 # Needs the network, and pip-tools in three interpreters: LOCK_PYTHONS="a/bin/python b/… c/…".
 lock:

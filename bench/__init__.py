@@ -1,0 +1,1 @@
+"""Side-by-side measurements against other systems: ``python -m bench.NAME [--quick] [--json]``."""
