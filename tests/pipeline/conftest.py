@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from corpusmill.pipeline import Recipe
+
+if TYPE_CHECKING:
+    from .mill import Forks, Mill
 
 _WORDS = (
     "river stone lantern orchard copper winter harbour sparrow meadow thunder velvet compass "
@@ -78,3 +85,28 @@ def small(corpus: Path) -> Callable[..., Recipe]:
         return Recipe.parse(text, corpus, overrides=overrides)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
+    """One warm process for all runs that are made in forks of it."""
+    from .mill import Forks
+
+    base = tmp_path_factory.mktemp("forks")
+    write_corpus(base / "input", files=4, rows=10)
+    made = Forks(base)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def mill(forks: Forks) -> Iterator[Mill]:
+    """A folder with inputs, and runs in forks. In memory, where syncing costs nothing: a SIGKILL
+    does not care."""
+    from .mill import Mill
+
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    base = Path(tempfile.mkdtemp(prefix="mill-", dir=memory))
+    write_corpus(base / "input", files=4, rows=10)
+    yield Mill(base, forks)
+    shutil.rmtree(base)

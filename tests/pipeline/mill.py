@@ -10,7 +10,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,39 +35,44 @@ class Ended:
     said: str
 
 
-@dataclass
-class Mill:
-    """The other end of `fork_server`: `base` holds ``input/``; run folders are made in it."""
+class Forks:
+    """The other end of `fork_server`."""
 
-    base: Path
-    process: subprocess.Popen[str] = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, base: Path) -> None:
         environment = {k: v for k, v in os.environ.items() if k != FAULT_VARIABLE}
         self.process = subprocess.Popen(
             [*PYTHON, str(Path(__file__).with_name("fork_server.py"))],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
         )  # fmt: skip
-        (self.base / "fork.log").touch()
-        warm = self.do("warm", self.base / "warm", recipe=RECIPE + PRODUCTS, overrides=())
-        assert warm.code == 0
+        warm = {"verb": "warm", "out": str(base / "warm"), "base": str(base),
+                "recipe": RECIPE + PRODUCTS, "overrides": ()}  # fmt: skip
+        assert self.ask(warm) == 0
 
-    def close(self) -> None:
+    def ask(self, job: dict[str, Any]) -> int:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.close()
-        self.process.stdout.close()
-        self.process.wait(timeout=30)
+        self.process.stdin.write(json.dumps(job) + "\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+    def close(self) -> None:
+        self.process.communicate(timeout=30)
+
+
+@dataclass(frozen=True)
+class Mill:
+    """Runs recipes in forks: `base` holds ``input/``; run folders are made in it."""
+
+    base: Path
+    forks: Forks
 
     def do(self, verb: str, out: Path, **job: Any) -> Ended:
         """One job in a fork: ``run``, ``clean`` or ``verify``."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
         log = self.base / "fork.log"
-        whole = {"verb": verb, "out": str(out), "base": str(self.base), "log": str(log), **job}
-        self.process.stdin.write(json.dumps(whole) + "\n")
-        self.process.stdin.flush()
-        return Ended(int(self.process.stdout.readline()), log.read_text("utf-8", "replace"))
+        code = self.forks.ask(
+            {"verb": verb, "out": str(out), "base": str(self.base), "log": str(log), **job}
+        )
+        return Ended(code, log.read_text("utf-8", "replace"))
 
     def run(
         self, out: Path | str, text: str = RECIPE, *overrides: str, fault: str = "",

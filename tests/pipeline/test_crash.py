@@ -6,10 +6,7 @@ import os
 import random
 import shutil
 import signal
-import tempfile
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +14,7 @@ import pytest
 from corpusmill.pipeline import verify
 from corpusmill.pipeline.cleaning import clean_run
 
-from .conftest import PRODUCTS, RECIPE, write_corpus
+from .conftest import PRODUCTS, RECIPE
 from .mill import (
     Mill,
     commits,
@@ -38,21 +35,9 @@ PARTS = 8
 
 
 @pytest.fixture(scope="module")
-def mill() -> Iterator[Mill]:
-    """A mill in memory, where syncing costs nothing; a SIGKILL does not care."""
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    base = Path(tempfile.mkdtemp(prefix="mill-", dir=memory))
-    write_corpus(base / "input", files=4, rows=10)
-    (base / "recipe.yaml").write_text(WHOLE)
-    made = Mill(base)
-    yield made
-    made.close()
-    shutil.rmtree(base)
-
-
-@pytest.fixture(scope="module")
 def points(mill: Mill) -> list[tuple[str, str]]:
     """Every fault point of a run, in order, as (place, kind). The run is the measure of all."""
+    (mill.base / "recipe.yaml").write_text(WHOLE)
     trace = mill.base / "trace"
     mill.ran("undisturbed", WHOLE, *SMALL, trace=str(trace))
     assert verify(mill.base / "undisturbed").faults == []
