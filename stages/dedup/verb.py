@@ -53,11 +53,11 @@ def dedup_jsonl(
     Kept rows go to `out_path` in the order of the input, with all their fields and ``cluster``,
     the smallest id of the rows that the kept one stands for, and ``cluster_size``, their number:
     the sizes sum to the rows read. The others go to `removed_path` with ``duplicate_of`` (the
-    kept row), ``similarity`` and ``reason``. Similarity is 1 for the same text, that of the shingle
-    sets for near-duplicates, null for the same URL; where a row's survivor was removed in a later step,
-    that of the weakest link. "Smallest" is in code-point order of ids as text, so that which row
-    is kept does not depend on the order of lines. Holds the file in memory, about 5 times its
-    size.
+    kept row), ``similarity`` and ``reason``. Similarity is 1 for the same text, that of the
+    shingle sets for near-duplicates, null for the same URL; where a row's survivor was removed in
+    a later step, that of the weakest link. "Smallest" is in code-point order of ids as text, so
+    that which row is kept does not depend on the order of lines. Holds the file in memory, about
+    5 times its size.
 
     Returns the counts: rows in, kept, removed by reason. Raises InputError for a line that is
     not such an object, with its number, and for an id that comes twice.
