@@ -37,7 +37,6 @@ PARTS = 8
 @pytest.fixture(scope="module")
 def points(mill: Mill) -> list[tuple[str, str]]:
     """Every fault point of a run, in order, as (place, kind). The run is the measure of all."""
-    (mill.base / "recipe.yaml").write_text(WHOLE)
     trace = mill.base / "trace"
     mill.ran("undisturbed", WHOLE, *SMALL, trace=str(trace))
     assert verify(mill.base / "undisturbed").faults == []
@@ -155,13 +154,14 @@ def kill_tree(process: Any) -> None:
     wait_for("the end of all children", lambda: not members(process.pid), 10)
 
 
-def resume_after_kills(mill: Mill, seed: int, kills: int) -> None:
+def resume_after_kills(mill: Mill, text: str, seed: int, kills: int) -> None:
+    undisturbed = mill.ran("calm", text, *SMALL)
+    (mill.base / "recipe.yaml").write_text(text)
     chance = random.Random(seed)
-    total = commits(mill.base / "undisturbed")
-    out = f"tree-{seed}"
-    root = mill.base / out
+    total = commits(undisturbed)
+    root = mill.base / f"tree-{seed}"
     for instant in sorted(chance.sample(range(total - 1), kills)):
-        process = launch(mill.base, out, *(f"--set={s}" for s in SMALL))
+        process = launch(mill.base, root.name, *(f"--set={s}" for s in SMALL))
         wait_for(
             f"commit {instant} of {total}",
             lambda: commits(root) >= instant or process.poll() is not None,  # noqa: B023
@@ -169,32 +169,32 @@ def resume_after_kills(mill: Mill, seed: int, kills: int) -> None:
         time.sleep(chance.uniform(0, 0.03))
         kill_tree(process)
         no_half_files(root)
-    mill.ran(out, WHOLE, *SMALL)
-    assert outputs(root) == outputs(mill.base / "undisturbed"), f"seed {seed}"
+    mill.ran(root, text, *SMALL)
+    assert outputs(root) == outputs(undisturbed), f"seed {seed}"
     clean_run(root)
     assert temporaries(root) == []
     shutil.rmtree(root)
+    shutil.rmtree(undisturbed)
 
 
-def test_the_process_tree_is_killed_at_random_instants(mill: Mill, points: Any) -> None:
-    resume_after_kills(mill, seed=1, kills=2)
+def test_the_process_tree_is_killed_at_random_instants(mill: Mill) -> None:
+    resume_after_kills(mill, RECIPE, seed=1, kills=2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 12))
-def test_the_process_tree_is_killed_at_fifty_random_instants(
-    mill: Mill, points: Any, seed: int
-) -> None:
-    resume_after_kills(mill, seed, kills=5)
+def test_the_process_tree_is_killed_at_fifty_random_instants(mill: Mill, seed: int) -> None:
+    resume_after_kills(mill, WHOLE, seed, kills=5)
 
 
-def test_a_killed_driver_leaves_no_child(mill: Mill, points: Any) -> None:
-    process = launch(mill.base, "orphans", *(f"--set={s}" for s in SMALL))
+def test_a_killed_driver_leaves_no_child(mill: Mill) -> None:
+    (mill.base / "recipe.yaml").write_text(RECIPE)
+    process = launch(mill.base, "orphans", "--set=execution.task_bytes=1")
     root = mill.base / "orphans"
     wait_for("the first commit", lambda: commits(root) >= 1)
     assert len(members(process.pid)) >= 2
     process.kill()
     finish(process)
     wait_for("the end of its workers", lambda: not members(process.pid), 10)
-    mill.ran("orphans", WHOLE, *SMALL)
-    assert outputs(root) == outputs(mill.base / "undisturbed")
+    mill.ran(root, RECIPE)
+    assert outputs(root) == outputs(mill.ran("calm", RECIPE))

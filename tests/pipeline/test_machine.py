@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,24 +17,20 @@ from corpusmill.pipeline import verify
 
 from . import sites
 from .conftest import PRODUCTS, RECIPE, text_of, write_corpus
-from .mill import Ended, commits, kept, launched, no_half_files, outputs, truth
+from .mill import Ended, Mill, commits, kept, launched, no_half_files, outputs, truth
 
 
 @pytest.fixture(scope="module")
-def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with inputs and a recipe, and the run ``good`` of a good machine."""
-    base = tmp_path_factory.mktemp("machine")
-    write_corpus(base / "input", files=4, rows=10)
-    (base / "recipe.yaml").write_text(RECIPE)
-    assert launched(base, "good", workers=1).code == 0
-    return base
+def good(mill: Mill) -> Any:
+    """What a run on a good machine makes."""
+    return outputs(mill.ran("good", RECIPE))
 
 
 @pytest.fixture
-def base(reference: Path, tmp_path: Path) -> Path:
-    """A folder of its own with the same inputs (links) and recipe."""
-    (tmp_path / "input").symlink_to(reference / "input")
-    (tmp_path / "recipe.yaml").symlink_to(reference / "recipe.yaml")
+def base(mill: Mill, tmp_path: Path) -> Path:
+    """A folder of its own with the mill's inputs (a link) and a recipe."""
+    (tmp_path / "input").symlink_to(mill.base / "input")
+    (tmp_path / "recipe.yaml").write_text(RECIPE)
     return tmp_path
 
 
@@ -46,11 +43,10 @@ def clean_error(ended: Ended, code: int, *said: str) -> None:
     assert "hint: " in ended.said
 
 
-def resumes(base: Path, out: str, reference: Path) -> None:
+def resumes(mill: Mill, base: Path, out: str, good: Any) -> None:
     """The same run on a good machine gives what an undisturbed one gives."""
-    ended = launched(base, out, workers=1)
-    assert ended.code == 0, ended.said
-    assert outputs(base / out) == outputs(reference / "good")
+    mill.ran(base / out, RECIPE, base=base)
+    assert outputs(base / out) == good
 
 
 # -- disks -------------------------------------------------------------------------------------
@@ -87,7 +83,7 @@ def remount(place: Path, options: str) -> None:
     [pytest.param("8k", marks=pytest.mark.slow), pytest.param("60k", marks=pytest.mark.slow),
      "120k", pytest.param("260k", marks=pytest.mark.slow)],
 )  # fmt: skip
-def test_a_full_disk(base: Path, reference: Path, size: str) -> None:
+def test_a_full_disk(mill: Mill, base: Path, good: Any, size: str) -> None:
     with memory_disk(base / "disk", size):
         ended = launched(base, "disk/run", workers=1)
         clean_error(ended, 1, "No space left on device")
@@ -95,17 +91,18 @@ def test_a_full_disk(base: Path, reference: Path, size: str) -> None:
         assert not list((base / "disk").glob("run/*.lock.json"))
         done = commits(base / "disk" / "run")
         remount(base / "disk", "size=20m")
-        resumes(base, "disk/run", reference)
+        resumes(mill, base, "disk/run", good)
         assert commits(base / "disk" / "run") > done
         assert verify(base / "disk" / "run").faults == []
 
 
-def test_a_disk_that_can_only_be_read(base: Path, reference: Path) -> None:
+@pytest.mark.slow
+def test_a_disk_that_can_only_be_read(mill: Mill, base: Path, good: Any) -> None:
     with memory_disk(base / "disk", "20m"):
         remount(base / "disk", "ro")
         clean_error(launched(base, "disk/run"), 1, "Read-only file system", "disk/run")
         remount(base / "disk", "rw")
-        resumes(base, "disk/run", reference)
+        resumes(mill, base, "disk/run", good)
         remount(base / "disk", "ro")
         assert verify(base / "disk" / "run").faults == []  # reading needs no right to write
         clean_error(launched(base, "disk/run", workers=1), 1, "Read-only file system")
@@ -126,18 +123,18 @@ def test_an_output_that_is_a_file(base: Path) -> None:
 # -- workers -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_task_whose_worker_is_killed_once_is_run_again(
-    base: Path, reference: Path, workers: int
+    base: Path, good: Any, workers: int
 ) -> None:
     site = sites.put(base, sites.KILLED_ONCE)
     ended = launched(base, "run", workers=workers, site=site)
     assert ended.code == 0, ended.said
     assert (site / "died").exists()
-    assert outputs(base / "run") == outputs(reference / "good")
+    assert outputs(base / "run") == good
 
 
-def test_a_task_whose_worker_is_always_killed_is_named(base: Path, reference: Path) -> None:
+def test_a_task_whose_worker_is_always_killed_is_named(mill: Mill, base: Path, good: Any) -> None:
     site = sites.put(base, sites.KILLED_WITH_TASK_2)
     ended = launched(base, "run", workers=2, site=site)
     clean_error(ended, 1, "1 of 4 tasks of 01-read failed; task 2: its worker died twice",
@@ -145,9 +142,10 @@ def test_a_task_whose_worker_is_always_killed_is_named(base: Path, reference: Pa
     assert commits(base / "run") == 3  # its neighbours are done
     (record,) = (base / "run").glob("phases/01-read-*/failures/000002.*.json")
     assert json.loads(record.read_text())["class"] == "WorkerDied"
-    resumes(base, "run", reference)
+    resumes(mill, base, "run", good)
 
 
+@pytest.mark.slow
 def test_a_worker_that_runs_out_of_memory(tmp_path: Path) -> None:
     """One document is too large for the worker; the other tasks are done, the error names it."""
     write_corpus(tmp_path / "input", files=3, rows=10)
@@ -162,10 +160,10 @@ def test_a_worker_that_runs_out_of_memory(tmp_path: Path) -> None:
     assert kept(tmp_path / "run") == truth(tmp_path / "input")
 
 
-def test_what_a_library_prints_is_no_report(base: Path, reference: Path) -> None:
+def test_what_a_library_prints_is_no_report(mill: Mill, base: Path, good: Any) -> None:
     ended = launched(base, "run", workers=1, site=sites.put(base, sites.NOISY_LIBRARY))
     assert ended.code == 0, ended.said
-    assert outputs(base / "run") == outputs(reference / "good")
+    assert outputs(base / "run") == good
     logs = "".join(p.read_text() for p in (base / "run" / "logs").iterdir())
     assert "a native library is talkative" in logs
 
@@ -173,15 +171,15 @@ def test_what_a_library_prints_is_no_report(base: Path, reference: Path) -> None
 # -- the installation --------------------------------------------------------------------------
 
 
-def test_a_module_is_missing_in_the_workers(base: Path, reference: Path) -> None:
+def test_a_module_is_missing_in_the_workers(mill: Mill, base: Path, good: Any) -> None:
     site = sites.put(base, sites.missing("pyarrow"))
     clean_error(launched(base, "run", workers=1, site=site), 1,
                 "4 of 4 tasks of 01-read failed", "No module named 'pyarrow'")  # fmt: skip
     assert commits(base / "run") == 0
-    resumes(base, "run", reference)
+    resumes(mill, base, "run", good)
 
 
-@pytest.mark.parametrize("module", ["yaml", "numpy"])
+@pytest.mark.parametrize("module", ["yaml", pytest.param("numpy", marks=pytest.mark.slow)])
 def test_a_module_is_missing_in_the_driver(base: Path, module: str) -> None:
     site = sites.put(base, sites.missing(module, driver=True))
     ended = launched(base, "run", workers=1, site=site)
@@ -204,7 +202,6 @@ def test_the_extractor_cannot_be_imported(base: Path) -> None:
         b"Content-Type: application/http; msgtype=response\r\n"
         b"Content-Length: %d\r\n\r\n" % len(content) + content + b"\r\n\r\n"
     )
-    (base / "recipe.yaml").unlink()
     (base / "recipe.yaml").write_text(
         RECIPE.replace("sources.jsonl, root: input, paths: [\"*.jsonl\"]",
                        "sources.warc, root: ., paths: [page.warc]")
@@ -220,25 +217,26 @@ def test_the_extractor_cannot_be_imported(base: Path) -> None:
 # -- network and clock -------------------------------------------------------------------------
 
 
-def test_no_network(reference: Path, base: Path) -> None:
+@pytest.mark.slow
+def test_no_network(mill: Mill, base: Path, good: Any) -> None:
     probe = subprocess.run(["unshare", "-n", "true"], capture_output=True, text=True)
     if probe.returncode:
         reason = f"NOT TESTED: a run without a network needs `unshare -n` ({probe.stderr.strip()})"
         if os.environ.get("CI") == "true":
             pytest.fail(reason)
         pytest.skip(reason)
-    (base / "recipe.yaml").unlink()
     (base / "recipe.yaml").write_text(RECIPE + PRODUCTS)
     ended = launched(base, "run", workers=1, before=("unshare", "-n"))
     assert ended.code == 0, ended.said
-    assert kept(base / "run") == kept(reference / "good")
+    assert kept(base / "run") == kept(mill.base / "good")
     assert verify(base / "run").faults == []
 
 
-def test_a_clock_that_jumps(base: Path, reference: Path) -> None:
+@pytest.mark.slow
+def test_a_clock_that_jumps(mill: Mill, base: Path, good: Any) -> None:
     site = sites.put(base, sites.JUMPING_CLOCK)
     assert launched(base, "run", "--set=seed=8", workers=1, site=site).code == 0
     ended = launched(base, "run", workers=2, site=site)
     assert ended.code == 0, ended.said
-    assert outputs(base / "run") == outputs(reference / "good")
+    assert outputs(base / "run") == good
     assert verify(base / "run").faults == []
