@@ -34,10 +34,12 @@ def status_lines(root: Path, folder: RunFolder) -> tuple[dict[str, Any], list[st
     data["jobs"] = _grouped(record, live)
     lines = ["", f"{head}, {sum(j.count() for j in live)} jobs in the queue"]
     if live:
-        rows = [
-            [g["job"], g["for"], g["state"], str(g["count"]), g["reason"]] for g in data["jobs"]
-        ]
+        moving = [g for g in data["jobs"] if g["reason"] != "Dependency"]
+        rows = [[g["job"], g["for"], g["state"], str(g["count"]), g["reason"]] for g in moving]
         lines += table(["job", "for", "state", "count", "reason"], rows, left=3)
+        waiting = sum(g["count"] for g in data["jobs"]) - sum(g["count"] for g in moving)
+        if waiting:
+            lines.append(f"{waiting} more wait for these")
         return data, lines
     found = explain(folder, record)
     data["missing"] = [t.plain() for t in found]

@@ -266,6 +266,8 @@ def status(options: Namespace) -> int:
         from .slurm_status import status_lines as of_slurm
 
         data["slurm"], more = of_slurm(root, RunFolder(root, Plan.load(root / "plan.json")))
+        if not data["finished"]:
+            lines[-1] = "not finished"  # what resumes it, the lines about Slurm say
         lines += more
     show_json(data) if options.json else show_lines(lines)
     return 0

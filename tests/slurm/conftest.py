@@ -62,6 +62,8 @@ def read(self, file):
         raise ValueError("told to fail")
     if what[0] == "sleep":
         time.sleep(float(what[1]))
+    while mode.exists() and mode.read_text() == "hold":
+        time.sleep(0.2)
     if what[0] == "die" and int(what[1]) > 0:
         mode.write_text(f"die {{int(what[1]) - 1}}")
         os.kill(os.getpid(), signal.SIGKILL)

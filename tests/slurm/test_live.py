@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -183,3 +185,40 @@ def test_a_job_of_another_plan_does_nothing(site: Site) -> None:
     assert done.returncode == 2
     assert "another plan took its place" in done.stderr
     assert site.commits("01-read") == 0
+
+
+def test_a_lost_node_whose_attempt_still_writes(site: Site) -> None:
+    """The daemon of a node dies, its job runs on: Slurm starts the task again elsewhere, so that
+    two attempts are at work at the same time. The products are those of a local run."""
+    site.write(world=True)
+    cluster = site.cluster
+    cluster.call("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=test")
+    started = site.will(1, "hold")
+    site.submit()
+    job = site.record()["rounds"][0]["jobs"][0]["id"]
+    cluster.wait("task 1 runs", started.exists)
+    cluster.wait("the others are done", lambda: site.commits("01-read") == FEW - 1)
+    first = int(started.read_text())
+    daemon = int((cluster.base / "slurmd-n1.pid").read_text())
+    os.kill(daemon, signal.SIGKILL)
+    started.unlink()
+    cluster.call("scontrol", "update", "NodeName=n2", "State=RESUME")
+    cluster.call("scontrol", "update", "NodeName=n1", "State=DOWN", "Reason=test")
+
+    def elsewhere() -> bool:  # a requeued job waits two minutes; it need not
+        cluster.call("scontrol", "update", f"JobId={job}_1", "StartTime=now", check=False)
+        return started.exists()
+
+    cluster.wait("task 1 runs again", elsewhere)
+    assert Path(f"/proc/{first}").exists()
+    second = int(started.read_text())
+    assert second != first
+    site.will(1, "nothing")
+    cluster.wait("the second attempt is over", lambda: not Path(f"/proc/{second}").exists(), 120)
+    cluster.wait("the first attempt is over", lambda: not Path(f"/proc/{first}").exists(), 120)
+    cluster.call("slurmd", "-N", "n1")
+    cluster.call("scontrol", "update", "NodeName=n1", "State=RESUME", check=False)
+    site.settle()
+    assert site.commits("01-read") == FEW
+    assert list(site.base.glob("run/phases/01-read-*/tmp/*")) == []
+    site.same_as_local()
