@@ -98,12 +98,12 @@ def _stream(files: Mapping[str, Path], name: str) -> np.ndarray[Any, Any]:
 class BenchmarkSearch:
     """Searches decoded documents for the items of benchmarks; without an asset it does nothing.
 
-    `found` has, per benchmark, the ids of the items found so far; `documents` the number of
-    documents with a hit.
+    `found` has, per benchmark, the items found so far by id, each with the method that found it
+    (the surest of several); `documents` the number of documents with a hit.
     """
 
     def __init__(self, benchmarks: Asset | None, encoder: Encoder) -> None:
-        self.found: dict[str, set[str]] = {}
+        self.found: dict[str, dict[str, str]] = {}
         self.documents: dict[str, int] = {}
         self._folder = benchmarks
         self._encoder = encoder
@@ -120,7 +120,7 @@ class BenchmarkSearch:
             index = importlib.import_module(f"{_SEARCHED}.index").ContaminationIndex
             self._index = index.build(self._loaded)
             for benchmark in self._loaded:
-                self.found[benchmark.name] = set()
+                self.found[benchmark.name] = {}
                 self.documents[benchmark.name] = 0
         batch: list[str] = []
         for ids in documents(name, files):
@@ -135,35 +135,50 @@ class BenchmarkSearch:
         for hits in self._index.find(texts):
             for benchmark in sorted({h.benchmark for h in hits}):
                 self.documents[benchmark] += 1
-                self.found[benchmark] |= {str(h.item) for h in hits if h.benchmark == benchmark}
+            for h in hits:
+                known = self.found[h.benchmark]
+                known[h.item] = _surest(h.method, known.get(h.item, h.method))
 
-    def figures(self) -> dict[str, dict[str, int]]:
-        """Per benchmark: ``items`` in all, those ``visible`` to any method, and ``documents``
-        with a hit. Empty if nothing was searched."""
+    def figures(self) -> dict[str, dict[str, Any]]:
+        """Per benchmark: ``items`` in all, those ``visible`` to any method, ``documents`` with a
+        hit, and ``false_alarms`` of each method, as measured elsewhere. Empty if nothing was
+        searched."""
         if self._index is None:
             return {}
-        report = importlib.import_module(f"{_SEARCHED}.index").coverage_report
+        certify = importlib.import_module(f"{_SEARCHED}.certificate").certify
         return {
             c.benchmark: {
-                "items": c.items, "visible": c.visible, "documents": self.documents[c.benchmark]
+                "items": c.items,
+                "visible": c.visible,
+                "documents": self.documents[c.benchmark],
+                "false_alarms": c.plain()["false_alarms"],
             }
-            for c in report(self._loaded, [])
-        }  # fmt: skip
+            for c in certify(self._loaded, [])
+        }
+
+
+def _surest(*methods: str) -> str:
+    order: tuple[str, ...] = importlib.import_module(f"{_SEARCHED}.rules").METHODS
+    return min(methods, key=order.index)
 
 
 def merge_hits(notes: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The ``contamination`` (`figures`) and ``contamination_found`` (lists of items) of several
-    searches as one: documents added up, items joined."""
+    """The ``contamination`` (`figures`) and ``contamination_found`` (item → method) of several
+    searches as one: documents added up, items joined and counted by method."""
     result: dict[str, dict[str, Any]] = {}
+    items: dict[str, dict[str, str]] = {}
     for note in notes:
         for benchmark, figures in note["contamination"].items():
-            found = note["contamination_found"][benchmark]
-            old = result.get(benchmark, {"documents": 0, "found_items": []})
-            items = sorted({*old["found_items"], *found})
+            known = items.setdefault(benchmark, {})
+            for item, method in note["contamination_found"][benchmark].items():
+                known[item] = _surest(method, known.get(item, method))
+            before = result.get(benchmark, {"documents": 0})["documents"]
+            methods = sorted(known.values())
             result[benchmark] = {
                 **figures,
-                "documents": old["documents"] + figures["documents"],
-                "found": len(items),
-                "found_items": items,
+                "documents": before + figures["documents"],
+                "found": len(known),
+                "found_items": sorted(known),
+                "by_method": {m: methods.count(m) for m in sorted(set(methods))},
             }
     return dict(sorted(result.items()))

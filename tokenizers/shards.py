@@ -76,7 +76,7 @@ class Shards(Sink):
     """Writes the token shards of a mix and their manifest."""
 
     name: ClassVar[str] = "tokenizers.shards"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     pins: ClassVar[tuple[str, ...]] = ("tokenizers", "sentencepiece", "pyarrow")
     Params: ClassVar[type] = ShardsParams
     phases: ClassVar[tuple[AuxPhase, ...]] = (
@@ -254,7 +254,10 @@ class Shards(Sink):
         ctx.note("tokens", tokens)
         ctx.note("documents_ended", documents)
         ctx.note("contamination", found.figures())
-        ctx.note("contamination_found", {b: sorted(i) for b, i in sorted(found.found.items())})
+        ctx.note(
+            "contamination_found",
+            {b: dict(sorted(items.items())) for b, items in sorted(found.found.items())},
+        )
 
     def manifest(self, ctx: TaskContext) -> None:
         """Adds all up, and writes ``shards/manifest.json``."""

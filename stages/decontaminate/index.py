@@ -14,12 +14,16 @@ the order of the methods:
 - ``window``: a window of one and a half times the item's length holds 60 % of its words, both
   counted and weighted by their rarity among the items. Below 25 words, 75 % of them in their
   order. Finds changed numbers, dropped words and sentences in another order. Shares are ours:
-  the lowest that flagged no page of 1,500 technical ones and no encyclopedia section.
+  the lowest that flagged no page of 1,500 technical ones and no encyclopedia section;
+- ``part`` (off by default): a run of words that is `part_percent` of the item and rare enough
+  together. Finds pieces of short items, and every text that quotes what the item quotes.
 
 A shorter item is found (``short``) where the whole question occurs and is of 8 words or more, or
 its answer or options stand near. Items too short even for this are *not visible*:
-`coverage_report` counts them, so that nobody takes "none found" for "none there". Paraphrases
-share too few words with the item to be found by any of this.
+`coverage_report` counts them, so that nobody takes "none found" for "none there".
+
+Items of 25 words or more that share too few 5-grams with a text are looked for by rare words
+(``paraphrase``, see `corpusmill.stages.decontaminate.paraphrase`).
 """
 
 from __future__ import annotations
@@ -27,16 +31,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from corpusmill.pipeline.errors import AssetError, ConfigError
 from corpusmill.stages.words import WordTable, tokenise
 
-from . import overlap
+from . import overlap, stems
 from .benchmarks import Benchmark
+from .items import Entry, entries_of
 from .overlap import GRAM
+from .paraphrase import Paraphrases
+from .rules import Rules
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -50,51 +57,9 @@ COMMON: Final = 64
 _FILTER_BITS: Final = 25
 
 
-@dataclass(frozen=True)
-class Rules:
-    """When an item counts as found; see the module. Shares are in per cent of the item's words.
-
-    `candidate_percent`: share of an item's 5-grams that makes a candidate. `long_words`: items of
-    as many words or more are long, judged by ngram (`ngram_words`, `ngram_percent`), run
-    (`run_words`, also the least that ngram takes; `run_percent`) and window (`window_percent`;
-    below `free_words` words `order_percent`, in order). For shorter ones, `alone_words`: words of
-    a question that counts without an answer; `near_words`: how many words from the question the
-    answer may stand; `short_evidence`: words of question and answers together that it takes.
-    """
-
-    candidate_percent: int = 20
-    ngram_words: int = 8
-    ngram_percent: int = 50
-    run_words: int = 13
-    run_percent: int = 40
-    window_percent: int = 60
-    order_percent: int = 75
-    free_words: int = 25
-    long_words: int = 13
-    near_words: int = 50
-    short_evidence: int = 8
-    alone_words: int = 8
-
-    def __post_init__(self) -> None:
-        for name in (
-            "candidate_percent", "ngram_percent", "run_percent", "window_percent", "order_percent"
-        ):  # fmt: skip
-            if not 0 < getattr(self, name) <= 100:
-                raise ConfigError(f"decontaminate: {name}={getattr(self, name)} is not in 1..100")
-        for name in ("ngram_words", "run_words", "long_words", "short_evidence", "alone_words"):
-            if getattr(self, name) < GRAM:
-                raise ConfigError(
-                    f"decontaminate: {name}={getattr(self, name)} is less than {GRAM}",
-                    hint=f"candidates are found by {GRAM}-grams",
-                )
-        for name in ("near_words", "free_words"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"decontaminate: {name}={getattr(self, name)} is negative")
-
-
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """An item found in a text. `method`: ngram, run, window or short. `coverage`: the share of
+    """An item found in a text. `method`: one of `METHODS`. `coverage`: the share of
     the item that the method found, 6 decimals. ``start:end``: characters of the text from the
     first to the last matched words."""
 
@@ -123,29 +88,30 @@ class Coverage:
     found: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """An item as words: `words` the question (or, where that is too short, the longest option),
-    `others` the word sequences of which one must stand near (short items only)."""
-
-    benchmark: str
-    item: str
-    words: U64
-    others: tuple[U64, ...]
-    answer: U64
-    kind: Literal["long", "question", "answer"]
-    """What `words` are: a long question, a short one, or the longest answer."""
-
-
 class ContaminationIndex:
     """The items of some benchmarks, ready to be looked for. Build it once a process."""
 
-    def __init__(self, entries: Sequence[_Entry], invisible: Counter[str], rules: Rules) -> None:
+    def __init__(
+        self,
+        entries: Sequence[Entry],
+        invisible: Counter[str],
+        spelling: dict[int, str],
+        rules: Rules,
+    ) -> None:
         self.rules = rules
         self.entries = entries
         self.invisible = invisible
         """Items that no method can see, by benchmark."""
         self._weights = _rarity(entries)
+        self._rareness = {
+            word: stems.bits(stems.stem(spelling[word]))
+            for word in sorted({w for e in entries for w in e.words.tolist()})
+        }
+        self._paraphrases = (
+            Paraphrases([(n, e.words) for n, e in enumerate(entries) if e.kind == "long"],
+                        spelling, rules)
+            if rules.paraphrase_words else None
+        )  # fmt: skip
         self._make_table()
 
     @classmethod
@@ -154,10 +120,11 @@ class ContaminationIndex:
     ) -> ContaminationIndex:
         """An index of all items of `benchmarks`. Raises AssetError if none of them is visible."""
         rules = rules or Rules()
-        entries: list[_Entry] = []
+        entries: list[Entry] = []
         invisible: Counter[str] = Counter()
+        spelling: dict[int, str] = {}
         for benchmark in benchmarks:
-            for entry, name in _entries(benchmark, rules):
+            for entry, name in entries_of(benchmark, rules, spelling):
                 if entry is None:
                     invisible[name] += 1
                 else:
@@ -165,7 +132,7 @@ class ContaminationIndex:
         if not entries:
             names = [b.name for b in benchmarks]
             raise AssetError(f"no item of the benchmarks {names} is long enough to be found")
-        return cls(entries, invisible, rules)
+        return cls(entries, invisible, spelling, rules)
 
     def _make_table(self) -> None:
         grams, owner, place = [], [], []
@@ -194,20 +161,31 @@ class ContaminationIndex:
     def find(self, texts: Sequence[str]) -> list[list[Hit]]:
         """The items in each text, by where they start; every item at most once a text."""
         table = tokenise(texts)
-        found: list[list[Hit]] = [[] for _ in texts]
+        matches: dict[tuple[int, int], tuple[str, float, int, int]] = {}
         for document, number, places, item_places in self._candidates(table):
             first, last = int(table.doc_start[document]), int(table.doc_start[document + 1])
             match = self._verdict(
                 self.entries[number], table.hash[first:last], places - first, item_places
             )
-            if match is None:
-                continue
-            method, coverage, low, high = match
+            if match is not None:
+                method, coverage, low, high = match
+                matches[document, number] = (method, coverage, first + low, first + high)
+        if self._paraphrases is not None:
+            told = self._paraphrases.find(table)
+            # The words of a text tell one item: of items that are alike, the one found first.
+            for m in sorted(told, key=lambda m: (-m.share, m.document, m.number)):
+                taken = [(x[2], x[3]) for (d, _), x in matches.items() if d == m.document]
+                if not any(
+                    2 * (min(m.end, b) - max(m.start, a)) > m.end - m.start for a, b in taken
+                ):
+                    matches[m.document, m.number] = ("paraphrase", m.share, m.start, m.end)
+        found: list[list[Hit]] = [[] for _ in texts]
+        for (document, number), (method, coverage, low, high) in matches.items():
             entry = self.entries[number]
             raw = texts[document].encode("utf-8", "surrogatepass")
             start, end = (
                 len(raw[: int(b)].decode("utf-8", "surrogatepass"))
-                for b in (table.start[first + low], table.end[first + high - 1])
+                for b in (table.start[low], table.end[high - 1])
             )
             found[document].append(Hit(entry.benchmark, entry.item, method, coverage, start, end))
         for hits in found:
@@ -252,7 +230,7 @@ class ContaminationIndex:
                 yield int(document[low]), number, at[low:high], item_at[low:high]
 
     def _verdict(
-        self, entry: _Entry, words: U64, places: I64, item_places: I64
+        self, entry: Entry, words: U64, places: I64, item_places: I64
     ) -> tuple[str, float, int, int] | None:
         """(method, coverage, first word, word after the last) or None if it is not the item."""
         if entry.kind != "long":
@@ -270,11 +248,18 @@ class ContaminationIndex:
         most = max(rules.ngram_percent * size, 100 * min(rules.run_words, size))
         if covered * 100 >= most and distinct >= rules.ngram_words:
             return "ngram", round(covered / size, 6), first, last
-        run, distinct = overlap.longest_run(entry.words, window)
+        run, at = overlap.longest_run(entry.words, window)
+        distinct = len(np.unique(entry.words[at - run : at]))
         if run >= rules.run_words and run * 100 >= rules.run_percent * size and distinct >= GRAM:
             return "run", round(run / size, 6), first, last
         share = self._window(entry.words, window)
-        return None if share is None else ("window", share, first, last)
+        if share is not None:
+            return "window", share, first, last
+        if rules.part_percent and run * 100 >= rules.part_percent * size:
+            rarity = sum(self._rareness[word] for word in set(entry.words[at - run : at].tolist()))
+            if rarity >= rules.part_bits:
+                return "part", round(run / size, 6), first, last
+        return None
 
     def _window(self, item: U64, window: U64) -> float | None:
         """The weighted share of the item's words that the window holds, if that is enough.
@@ -301,7 +286,7 @@ class ContaminationIndex:
         return round(held / total, 6)
 
     def _short(
-        self, entry: _Entry, words: U64, places: I64, item_places: I64
+        self, entry: Entry, words: U64, places: I64, item_places: I64
     ) -> tuple[str, float, int, int] | None:
         size = len(entry.words)
         for start in np.unique(places - item_places).tolist():
@@ -333,46 +318,13 @@ def coverage_report(
     return [
         Coverage(
             b.name, b.version, b.licence, len(b.items),
-            sum(entry is not None for entry, _ in _entries(b, rules)), len(found[b.name]),
+            sum(entry is not None for entry, _ in entries_of(b, rules)), len(found[b.name]),
         )
         for b in benchmarks
     ]  # fmt: skip
 
 
-def _entries(benchmark: Benchmark, rules: Rules) -> Iterable[tuple[_Entry | None, str]]:
-    """Each item as words; None for those that no method can see."""
-    texts: list[str] = []
-    for item in benchmark.items:
-        texts += [item.question, item.answer, *item.options]
-    table = tokenise(texts)
-    at = 0
-    for item in benchmark.items:
-        parts = [
-            table.hash[table.doc_start[d] : table.doc_start[d + 1]]
-            for d in range(at, at + 2 + len(item.options))
-        ]
-        at += len(parts)
-        yield _entry(benchmark.name, item.id, parts, rules), benchmark.name
-
-
-def _entry(benchmark: str, item: str, parts: list[U64], rules: Rules) -> _Entry | None:
-    question, answer = parts[0], parts[1]
-    if len(question) >= rules.long_words:
-        return _Entry(benchmark, item, question, (), answer, "long")
-    others = {tuple(p.tolist()): p for p in parts[1:] if len(p)}
-    if len(question) >= GRAM:
-        most = len(question) + max((len(p) for p in others.values()), default=0)
-        if most < rules.short_evidence or (not others and len(question) < rules.alone_words):
-            return None
-        return _Entry(benchmark, item, question, tuple(others.values()), answer, "question")
-    # A question of a word or two is found from its longest answer, if that is long enough.
-    anchor = max(others.values(), key=len, default=question)
-    if len(question) == 0 or len(anchor) < max(GRAM, rules.short_evidence - len(question)):
-        return None
-    return _Entry(benchmark, item, anchor, (question,), question, "answer")
-
-
-def _rarity(entries: Sequence[_Entry]) -> dict[int, int]:
+def _rarity(entries: Sequence[Entry]) -> dict[int, int]:
     """Word → 1 + the whole part of log2(items / items that have it)."""
     holders: Counter[int] = Counter()
     for entry in entries:

@@ -17,7 +17,8 @@ from corpusmill.pipeline.errors import ConfigError, StageError
 from corpusmill.pipeline.stage import Asset, SignalType, Stage
 
 from .benchmarks import Benchmark, load
-from .index import ContaminationIndex, Hit, Rules
+from .index import ContaminationIndex, Hit
+from .rules import Rules
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Ngram(Stage):
     or writes ``contamination_hits`` and, where there are any, ``contamination_first``."""
 
     name = "decontaminate.ngram"
-    version = 1
+    version = 2
     kind = "decide"
     Params = NgramParams
     params: NgramParams

@@ -44,7 +44,7 @@ def covered(item: U64, window: U64, n: int) -> tuple[int, int]:
 
 
 def longest_run(item: U64, window: U64) -> tuple[int, int]:
-    """Words in the longest common run, and how many different ones."""
+    """Words in the longest common run, and where it ends in `item`; the first of several."""
     best = end = 0
     previous = np.zeros(len(window) + 1, np.int64)
     for i, word in enumerate(item):
@@ -53,7 +53,7 @@ def longest_run(item: U64, window: U64) -> tuple[int, int]:
         if int(current.max()) > best:
             best, end = int(current.max()), i + 1
         previous = current
-    return best, len(np.unique(item[end - best : end]))
+    return best, end
 
 
 def in_order(item: U64, window: U64) -> list[bool]:
@@ -86,3 +86,18 @@ def holds(words: U64, other: U64) -> bool:
         np.array_equal(words[i : i + size], other)
         for i in np.flatnonzero(words[: len(words) - size + 1] == other[0]).tolist()
     )
+
+
+def heaviest_common(
+    item: npt.NDArray[np.int32], window: npt.NDArray[np.int32], weights: npt.NDArray[np.int64]
+) -> int:
+    """The greatest sum of `weights` of words of `item` that form a common subsequence."""
+    above = np.zeros(len(window) + 1, np.int64)
+    for word, weight in zip(item, weights, strict=True):
+        row = np.zeros(len(window) + 1, np.int64)
+        np.maximum.accumulate(
+            np.where(window == word, np.maximum(above[:-1] + weight, above[1:]), above[1:]),
+            out=row[1:],
+        )
+        above = row
+    return int(above[-1])

@@ -12,7 +12,8 @@ from typing import IO, Any, Final, cast
 from corpusmill.pipeline.errors import InputError
 
 from .benchmarks import load
-from .index import ContaminationIndex, Hit, coverage_report
+from .certificate import certify
+from .index import ContaminationIndex, Hit
 
 BATCH_CHARS: Final = 4_000_000
 """Characters of text that are looked through at once."""
@@ -26,7 +27,8 @@ def contamination_jsonl(
     ``contamination``: a list, empty where clean, of ``{"benchmark", "item", "method", "coverage",
     "start", "end", "text"}``, ``text`` being the matched characters ``start:end``. All else passes
     through. A path that ends in ``.gz`` is compressed. Returns ``{"rows", "contaminated",
-    "benchmarks": [{"benchmark", "version", "licence", "items", "visible", "found"}]}``. Raises
+    "benchmarks": [{"benchmark", "version", "items", "visible", "found", "by_method",
+    "false_alarms"}]}``, the last two as in `corpusmill.stages.decontaminate.certificate`. Raises
     InputError for a row that is no object or has no text, AssetError for the benchmarks.
     """
     benchmarks = load(benchmarks_dir)
@@ -44,7 +46,10 @@ def contamination_jsonl(
                 rows += 1
                 contaminated += bool(hits)
                 every += hits
-    report = [asdict(line) for line in coverage_report(benchmarks, every)]
+    report = [
+        {"benchmark": c.benchmark, "version": c.version, **c.plain()}
+        for c in certify(benchmarks, every)
+    ]
     return {"rows": rows, "contaminated": contaminated, "benchmarks": report}
 
 

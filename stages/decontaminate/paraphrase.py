@@ -1,0 +1,213 @@
+"""Items told in other words: candidates by shared rare words, verdict by their rarity and order.
+
+Words count by class (`corpusmill.stages.decontaminate.stems`), so that "sells" is "sold" and
+"three" is "3". A window of one and a quarter times the item's length is judged where three of the
+item's `ANCHORS` rarest words stand in it. It is the item where the classes that both have
+
+- carry `paraphrase_bits` of rarity: about 2**-bits windows would have them all by chance;
+- are `paraphrase_percent` of the rarity of all of the item's classes;
+- and `paraphrase_order` per cent of the item's words, by rarity, stand in the item's order.
+
+A word that stands elsewhere in the document too counts for less, the more often the less: a
+chapter on the central limit theorem shares the words of every question on it, but has them on
+every page. Other windows that hold as much of the item are left out of that count, so that a
+page with several tellings of one question is no hiding place.
+
+The idea of shared rare words and a weighted overlap is that of n-gram and IDF overlap tools such
+as decon (Allen Institute for AI); the rarity in bits, the discount and the figures are ours, set
+on one half of 660 rewordings of GSM8K (Yang et al. 2023, "Rethinking Benchmark and
+Contamination") and tried on the other; see ``docs/contamination.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from corpusmill.stages.words import WordTable, tokenise
+
+from . import overlap, stems
+from .rules import Rules
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    U64 = npt.NDArray[np.uint64]
+    I32 = npt.NDArray[np.int32]
+    I64 = npt.NDArray[np.int64]
+
+ANCHORS: Final = 12
+"""Most rare words by which an item is looked for."""
+
+_ANCHOR_BITS: Final = 5
+_HOLDERS: Final = 150
+"""A word that more items have is no anchor."""
+
+_ANCHOR_PERCENT: Final = 35
+"""Share of the rarity of its anchors that makes an item a candidate."""
+
+_TAIL: Final = 8
+"""Words after the last anchor that still belong to the window."""
+
+_ENGLISH_PERCENT: Final = 55
+"""Least share of an item's words that must be common English ones; see `stems`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A paraphrase of entry `number` in words ``start:end`` of the table; `share` of its rarity."""
+
+    document: int
+    number: int
+    share: float
+    start: int
+    end: int
+
+
+class Paraphrases:
+    """The long items of an index, ready to be looked for in other words."""
+
+    def __init__(
+        self, items: Sequence[tuple[int, U64]], spelling: dict[int, str], rules: Rules
+    ) -> None:
+        """`items`: entry numbers and their words; `spelling`: the folded word of each hash."""
+        from . import paraphrase_kernel
+
+        self.rules = rules
+        spelled = sorted(spelling)
+        stem_of = {h: stems.stem(spelling[h]) for h in spelled}
+        common = stems.common()
+        self.items = [
+            (number, words)
+            for number, words in items
+            if len(words) >= rules.paraphrase_words
+            and sum(stem_of[w] in common for w in words.tolist()) * 100
+            >= _ENGLISH_PERCENT * len(words)
+        ]
+        used = sorted({stem_of[w] for _, words in self.items for w in words.tolist()})
+        class_of = {name: n for n, name in enumerate(used)}
+        self._bits = np.array([stems.bits(name) for name in used], np.int64)
+        self._sequences: list[I32] = [
+            np.array([class_of[stem_of[w]] for w in words.tolist()], np.int32)
+            for _, words in self.items
+        ]
+        self._make_table(used, class_of, {h: s for h, s in stem_of.items() if s in class_of})
+        self._make_postings(len(used))
+        self._kernel = paraphrase_kernel
+
+    def _make_table(self, used: list[str], class_of: dict[str, int], own: dict[int, str]) -> None:
+        from .paraphrase_kernel import fill
+
+        words, classes = [], []
+        for name in used:
+            for form in stems.forms(name):
+                words.append(form)
+                classes.append(class_of[name])
+        for form, name in sorted(stems.KNOWN.items()):
+            target = class_of.get(stems.stem(name))
+            if target is not None:
+                words.append(form)
+                classes.append(target)
+        hashes = np.concatenate([np.array(list(own), np.uint64), tokenise(words).hash])
+        values = np.array([*(class_of[name] for name in own.values()), *classes], np.int32)
+        unique, first = np.unique(hashes, return_index=True)
+        size = 1 << max(4, (2 * len(unique)).bit_length())
+        self._keys, self._values = np.zeros(size, np.uint64), np.full(size, -1, np.int32)
+        fill(unique, values[first], self._keys, self._values)
+
+    def _make_postings(self, classes: int) -> None:
+        lists = [np.unique(sequence) for sequence in self._sequences]
+        holders = np.bincount(np.concatenate([*lists, np.zeros(0, np.int32)]), minlength=classes)
+        count = len(lists)
+        self._class_list = np.concatenate([*lists, np.zeros(0, np.int32)]).astype(np.int32)
+        self._class_first = np.cumsum([0, *map(len, lists)]).astype(np.int64)
+        self._class_bits = self._bits[self._class_list].astype(np.int32)
+        self._total = np.array([int(self._bits[x].sum()) for x in lists], np.int32)
+        self._width = np.array([len(s) * 5 // 4 + 10 for s in self._sequences], np.int32)
+        self._anchor_bits = np.zeros((count, ANCHORS), np.int32)
+        postings = []
+        for i, own in enumerate(lists):
+            fit = [
+                c for c in own.tolist() if holders[c] <= _HOLDERS and self._bits[c] >= _ANCHOR_BITS
+            ]
+            fit.sort(key=lambda c: (-int(self._bits[c]), int(holders[c]), c))
+            for slot, c in enumerate(fit[:ANCHORS]):
+                postings.append((c, i, slot))
+                self._anchor_bits[i, slot] = self._bits[c]
+        postings.sort()
+        table = np.array(postings, np.int64).reshape(-1, 3)
+        self._post_first = np.searchsorted(table[:, 0], np.arange(classes + 1)).astype(np.int64)
+        self._post_item = table[:, 1].astype(np.int32)
+        self._post_slot = table[:, 2].astype(np.int32)
+        needed = self._anchor_bits.sum(axis=1) * _ANCHOR_PERCENT
+        self._needed = (-(-needed // 100)).astype(np.int32)
+
+    def find(self, table: WordTable) -> list[Match]:
+        """Every item at most once a document, where most of it is, by document and entry."""
+        if not self.items or not len(table):
+            return []
+        classes = np.empty(len(table), np.int32)
+        self._kernel.classify(table.hash, self._keys, self._values, classes)
+        room = 1024
+        while True:
+            rows = np.empty((room, 5), np.int64)
+            n = self._kernel.scan(
+                table.doc_start, classes, self._post_first, self._post_item, self._post_slot,
+                self._anchor_bits, self._width, self._needed, self._class_first, self._class_list,
+                self._class_bits, self._total, self.rules.paraphrase_percent,
+                self.rules.paraphrase_bits, _TAIL, rows,
+            )  # fmt: skip
+            if n >= 0:
+                break
+            room *= 4
+        order = np.lexsort((rows[:n, 2], rows[:n, 1], rows[:n, 0]))
+        found = []
+        for (document, item), windows in groupby(rows[order].tolist(), lambda r: (r[0], r[1])):
+            first, last = int(table.doc_start[document]), int(table.doc_start[document + 1])
+            places = [(low - first, high - first) for _, _, low, high, _ in windows]
+            best = self._judge(item, classes[first:last], places)
+            if best is not None:
+                share, low, high = best
+                found.append(Match(document, self.items[item][0], share, first + low, first + high))
+        return found
+
+    def _judge(
+        self, item: int, words: I32, places: Sequence[tuple[int, int]]
+    ) -> tuple[float, int, int] | None:
+        own = self._class_list[self._class_first[item] : self._class_first[item + 1]]
+        elsewhere = np.ones(len(words), np.bool_)
+        for low, high in places:
+            elsewhere[max(0, low - _TAIL) : high + _TAIL] = False
+        others = words[elsewhere]
+        at = np.searchsorted(own, others)
+        at[at == len(own)] = 0
+        times = np.bincount(at[own[at] == others], minlength=len(own)).tolist()
+        full = self._bits[own].tolist()
+        # Once in q windows of this width, so log2(q) bits, where that is less than elsewhere.
+        width = int(self._width[item])
+        local = [
+            min(bits, (len(words) // (width * k)).bit_length() - 1) if k else bits
+            for bits, k in zip(full, times, strict=True)
+        ]
+        best: tuple[float, int, int] | None = None
+        for low, high in places:
+            there = np.isin(own, words[max(0, low - _TAIL) : high + _TAIL]).tolist()
+            held = sum(max(0, b) for b, is_there in zip(local, there, strict=True) if is_there)
+            rules = self.rules
+            if held < rules.paraphrase_bits or held * 100 < rules.paraphrase_percent * sum(full):
+                continue
+            sequence = self._sequences[item]
+            weights = self._bits[sequence]
+            slack = max(_TAIL, len(sequence) // 4)
+            around = words[max(0, low - slack) : high + slack]
+            kept = overlap.heaviest_common(sequence, around, weights)
+            if kept * 100 < rules.paraphrase_order * int(weights.sum()):
+                continue
+            share = round(held / sum(full), 6)
+            if best is None or share > best[0]:
+                best = (share, low, high)
+        return best
