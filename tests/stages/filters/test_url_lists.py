@@ -35,9 +35,30 @@ def one_by_one(text: str, exact: frozenset[str]) -> EntrySet:
     return EntrySet(*(np.array(sorted(hashes), np.uint64) for hashes in found))
 
 
+def check(text: str, path: Path) -> None:
+    path.write_bytes(text.encode())
+    exact = frozenset(["a.com", "a_b.c", "münchen.de"])
+    found, wanted = read_lists([str(path)], (), exact), one_by_one(text, exact)
+    for name in ("domains", "exact", "prefixes"):
+        assert getattr(found, name).tolist() == getattr(wanted, name).tolist(), name
+
+
+@pytest.mark.parametrize("block", [7, 1 << 16])
+@pytest.mark.parametrize("where", ["first", "amid", "last"])
+@pytest.mark.parametrize("line", OTHER)
+def test_one_odd_line_among_plain_ones(
+    line: str, where: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(url_lists, "_BLOCK_BYTES", block)
+    monkeypatch.setattr(url_lists, "_BAD_SHARE", 0)
+    lines = PLAIN * 30
+    lines.insert({"first": 0, "amid": 100, "last": len(lines)}[where], line)
+    check("\n".join(lines), tmp_path / "list")
+
+
 @pytest.mark.parametrize("block", [7, 64, 1 << 16])
 @settings(
-    derandomize=True, deadline=None, max_examples=60,
+    derandomize=True, deadline=None, max_examples=30,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )  # fmt: skip
 @given(
@@ -54,12 +75,7 @@ def test_blocks_give_what_lines_give(
     monkeypatch.setattr(url_lists, "_BLOCK_BYTES", block)
     monkeypatch.setattr(url_lists, "_BAD_SHARE", 0)
     text = "\n".join([*PLAIN * repeat, *lines, *PLAIN * repeat]) + end
-    path = tmp_path / "list"
-    path.write_bytes(text.encode())
-    exact = frozenset(["a.com", "a_b.c", "münchen.de"])
-    found, wanted = read_lists([str(path)], (), exact), one_by_one(text, exact)
-    for name in ("domains", "exact", "prefixes"):
-        assert getattr(found, name).tolist() == getattr(wanted, name).tolist(), name
+    check(text, tmp_path / "list")
 
 
 def test_bad_line_is_named_by_its_number(tmp_path: Path) -> None:
