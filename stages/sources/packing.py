@@ -20,9 +20,11 @@ import mmap
 import re
 import zlib
 from collections.abc import Callable
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from corpusmill.pipeline.errors import InputError
+
+from .frames import Frame, PackedFrame, PlainFrame
 
 Packing = Literal["gzip", "zstd", "plain", "unknown"]
 
@@ -34,7 +36,6 @@ _LZ4_MAGIC = b"\x04\x22\x4d\x18"
 _GZIP_IN = 1 << 20
 _GZIP_OUT = 4 << 20
 _ZSTD_IN = 4 << 10  # a zstd block of 4 bytes may say 128 KiB: small bites bound the memory
-_PLAIN_IN = 1 << 20
 _PEEK = 8192  # a first line (ARC) or magic (WARC) fits
 
 _LINE = (
@@ -53,82 +54,6 @@ without a bound each of many magics in garbage would be read to the file's end."
 MAX_REREAD = 4 << 30
 """Uncompressed bytes of one file that may be read a second time, some seconds of work: a file made
 of lengths that lie could otherwise be read once for each of its lines."""
-
-
-class Frame(Protocol):
-    """One gzip member, zstd frame or plain file, being read."""
-
-    start: int
-    end: int  # file offset of the first byte behind the frame, once `done`
-    done: bool
-    error: tuple[str, str] | None  # (type, message): the frame can give no more
-
-    def more(self) -> bytes:
-        """The next uncompressed bytes; empty only where the frame is done or broken."""
-
-
-class _PlainFrame:
-    def __init__(self, data: mmap.mmap | bytes, start: int) -> None:
-        self.start = start
-        self.end = start
-        self.done = False
-        self.error: tuple[str, str] | None = None
-        self._data = data
-
-    def more(self) -> bytes:
-        piece = self._data[self.end : self.end + _PLAIN_IN]
-        self.end += len(piece)
-        self.done = self.end >= len(self._data)
-        return piece
-
-
-class _PackedFrame:
-    """A frame behind a decompressor with the interface of `zlib.decompressobj`."""
-
-    def __init__(
-        self, data: mmap.mmap | bytes, start: int, decompressor: Any, magic: bytes,
-        errors: tuple[type[Exception], ...], bite: int, out: int,
-    ) -> None:  # fmt: skip
-        self.start = start
-        self.end = start
-        self.done = False
-        self.error: tuple[str, str] | None = None
-        self._data = data
-        self._next = start
-        self._inflate = decompressor
-        self._args = (out,) if out else ()
-        self._magic = magic
-        self._errors = errors
-        self._bite = bite
-        self._left = b""
-
-    def more(self) -> bytes:
-        while not (self.done or self.error):
-            piece = self._left
-            if not piece:
-                if self._next >= len(self._data):
-                    self.end = len(self._data)
-                    self.error = ("truncated", "the file ends inside a compressed member")
-                    return b""
-                # Usually the next magic is the start of the next member: feed just up to it, so
-                # that a whole member takes one call and nothing has to be copied back.
-                stop = min(self._next + self._bite, len(self._data))
-                hit = self._data.find(self._magic, self._next + 4, stop)
-                piece = self._data[self._next : hit if hit > 0 else stop]
-                self._next += len(piece)
-            try:
-                out: bytes = self._inflate.decompress(piece, *self._args)
-            except self._errors as err:
-                self.end = self._next
-                self.error = ("corrupt_member", str(err))
-                return b""
-            self._left = getattr(self._inflate, "unconsumed_tail", b"")
-            if self._inflate.eof:
-                self.end = self._next - len(self._inflate.unused_data)
-                self.done = True
-            if out:
-                return out
-        return b""
 
 
 def sniff_packing(head: bytes) -> Packing:
@@ -302,7 +227,7 @@ class Stream:
         target = min(self.position + n, len(self.data))
         whole = target == self.position + n
         self.base, self.buf, self.at = target, b"", 0
-        self.frame = _PlainFrame(self.data, target)
+        self.frame = PlainFrame(self.data, target)
         self.frame.done = target >= len(self.data)
         self._next = len(self.data)
         return whole
@@ -320,7 +245,7 @@ class Stream:
         self.buf, self.at = b"", 0
         if self.packing == "plain":
             self.base = position
-            self._enter(_PlainFrame(self.data, position), b"")
+            self._enter(PlainFrame(self.data, position), b"")
             return
         self._starts.clear()
         self.base = position - inner
@@ -435,10 +360,10 @@ class Stream:
         return self.packing == "plain"
 
     def _open_plain(self, at: int) -> Frame:
-        return _PlainFrame(self.data, at)
+        return PlainFrame(self.data, at)
 
     def _open_gzip(self, at: int) -> Frame:
-        return _PackedFrame(
+        return PackedFrame(
             self.data, at, zlib.decompressobj(31), GZIP_MAGIC, (zlib.error,), _GZIP_IN, _GZIP_OUT
         )
 
@@ -446,7 +371,7 @@ class Stream:
         import zstandard
 
         inflate = zstandard.ZstdDecompressor(dict_data=self._dictionary).decompressobj()
-        return _PackedFrame(self.data, at, inflate, ZSTD_MAGIC, (zstandard.ZstdError,), _ZSTD_IN, 0)
+        return PackedFrame(self.data, at, inflate, ZSTD_MAGIC, (zstandard.ZstdError,), _ZSTD_IN, 0)
 
     def skip_padding(self) -> tuple[int, int]:
         """Steps over zstd skippable frames where a frame should start, loading a dictionary
