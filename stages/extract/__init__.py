@@ -21,12 +21,16 @@ class Extracted:
 
     text: str
     path: Path
-    """Which path gave the text: resiliparse, resiliparse_all or trafilatura."""
+    """Which path gave the text: resiliparse, resiliparse_all, trafilatura or own."""
     words: int
     all_words: int
     """Words of all the page's text, menus and footers included."""
     title: str
     charset: str
+    confidence: float | None = None
+    """Expected F1 of the choice, 0 to 1; of the tier ``own`` only."""
+    page_type: str = ""
+    """article, forum, product, …; of the tier ``own`` only."""
     metadata: dict[str, str] = field(default_factory=dict)
     """Some of author, date, sitename, license; only if asked for."""
 

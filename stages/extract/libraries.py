@@ -18,12 +18,15 @@ import logging
 import re
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from corpusmill.pipeline.errors import StageError
 
 from .markdown import from_minimal_html, unescape_formulas
 from .sanitise import Shield
+
+if TYPE_CHECKING:
+    from .blocks.model import Found
 
 Format = Literal["text", "markdown"]
 
@@ -99,6 +102,14 @@ def trafilatura_text(html: str, *, form: Format = "text") -> str:
 _TABLE_TAIL = re.compile(r"\| $", re.MULTILINE)
 
 
+def own_content(html: str, *, form: Format = "text") -> Found:
+    """The page's main content by our block model."""
+    from .blocks.model import main_content
+
+    found: Found = _guard("own", lambda: main_content(html, form))
+    return found
+
+
 def trafilatura_metadata(html: str, *, url: str, crawled: str) -> dict[str, str]:
     """Some of ``author``, ``date`` (ISO 8601), ``sitename``, ``license``: what the page states.
 
@@ -144,7 +155,7 @@ def _guard(library: str, call: Callable[[], Any]) -> Any:
 
 
 def self_test(libraries: Iterable[str]) -> None:
-    """Runs a known page through each of `libraries` ("resiliparse", "trafilatura").
+    """Runs a known page through each of `libraries` ("resiliparse", "trafilatura", "own").
 
     Raises StageError where the known words do not come out: a missing or mismatched dependency
     (an lxml without lxml_html_clean, say) would otherwise look like a crawl of empty pages.
@@ -153,6 +164,8 @@ def self_test(libraries: Iterable[str]) -> None:
         try:
             if library == "trafilatura":
                 text = trafilatura_text(_PROBE)
+            elif library == "own":
+                text = own_content(_PROBE).text
             else:
                 text = ResiliparsePage(_PROBE).text(main=True)
         except (ImportError, LibraryError) as err:

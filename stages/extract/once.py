@@ -49,5 +49,7 @@ def extract_once(
         all_words=answer["all_words"],
         title=answer["title"],
         charset=answer["charset"],
+        confidence=answer.get("confidence"),
+        page_type=answer.get("page_type", ""),
         metadata=answer.get("metadata", {}),
     )

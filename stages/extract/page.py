@@ -3,7 +3,8 @@
 This is what the worker process runs. Its answer is a JSON object with the keys of one of
 
     {"text", "path", "words", "all_words", "fffd", "html_bytes", "title", "charset",
-     "charset_declared", "charset_rule"} and, if asked for, {"metadata": {…}}
+     "charset_declared", "charset_rule"} and, if asked for, {"metadata": {…}}, for the tier own
+    {"confidence", "page_type"}
     {"drop": reason, "value": number}
     {"error": type, "message": str}
 """
@@ -41,7 +42,8 @@ class Limits:
     max_depth: int = 2000
     """Levels of nested elements, by `corpusmill.stages.extract.budget`."""
     max_nodes: int = 400_000
-    """Elements, counting formatting that a parser opens again."""
+    """Elements, counting formatting that a parser opens again, and more for what parsers are slow
+    on: see `corpusmill.stages.extract.budget`."""
 
     def __post_init__(self) -> None:
         for name in ("max_bytes", "max_depth", "max_nodes"):
@@ -120,6 +122,9 @@ def extract_page(head: dict[str, Any], body: bytes, params: PageParams) -> Answe
             "title": read_title(html),
             **charset,
         }
+        if choice.confidence is not None:
+            answer["confidence"] = choice.confidence
+            answer["page_type"] = choice.page_type
         if params.metadata:
             answer["metadata"] = trafilatura_metadata(
                 html, url=head.get("url", ""), crawled=head.get("date", "")

@@ -9,6 +9,7 @@ the page is parsed by each only when needed.
     quality       trafilatura; resiliparse where trafilatura has fewer than half its words
     trafilatura   trafilatura alone
     resiliparse   resiliparse alone
+    own           our block model (`corpusmill.stages.extract.blocks`), no library
 
 The thresholds come from our comparison of extractors on WCXB (development split) and the
 article-extraction-benchmark; few values were tried. resiliparse loses 6 to 8 % of pages nearly
@@ -20,10 +21,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from .libraries import Format, ResiliparsePage, trafilatura_text
+from .libraries import Format, ResiliparsePage, own_content, trafilatura_text
 from .wordcount import count_words
 
-Tier = Literal["fast", "default", "quality", "trafilatura", "resiliparse"]
+Tier = Literal["fast", "default", "quality", "trafilatura", "resiliparse", "own"]
 TIERS: tuple[Tier, ...] = get_args(Tier)
 
 FAST_ALL_TEXT_BELOW = 50
@@ -31,7 +32,7 @@ FAST_ALL_TEXT_BELOW = 50
 DEFAULT_SECOND_BELOW = 200
 """`default` asks trafilatura where resiliparse's main content has fewer words than this."""
 
-Path = Literal["resiliparse", "resiliparse_all", "trafilatura"]
+Path = Literal["resiliparse", "resiliparse_all", "trafilatura", "own"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +43,17 @@ class Choice:
     path: Path
     words: int
     all_words: int
+    confidence: float | None = None
+    """Expected F1 of the choice, 0 to 1; of the tier ``own`` only."""
+    page_type: str = ""
+    """The page's most likely type; of the tier ``own`` only."""
 
 
 def libraries_of(tier: Tier) -> tuple[str, ...]:
-    """The libraries that `tier` may call. (All tiers count all text by resiliparse.)"""
+    """The libraries that `tier` may call. (All but ``own`` count all
+    text by resiliparse.)"""
+    if tier == "own":
+        return ("own",)
     if tier in ("fast", "resiliparse"):
         return ("resiliparse",)
     return ("resiliparse", "trafilatura")
@@ -54,6 +62,8 @@ def libraries_of(tier: Tier) -> tuple[str, ...]:
 def choose(html: str, tier: Tier, form: Format = "text") -> Choice:
     """The text of `html` under `tier`. The choice is always made on plain text, so that Markdown
     comes from the same path. Raises LibraryError where a library does."""
+    if tier == "own":
+        return _own(html, form)
     page = ResiliparsePage(html)
     all_text = page.text(main=False)
     main = page.text(main=True) if tier != "trafilatura" else ""
@@ -80,3 +90,9 @@ def choose(html: str, tier: Tier, form: Format = "text") -> Choice:
         else:
             text = page.text(main=path == "resiliparse", form="markdown")
     return Choice(text, path, words, all_words)
+
+
+def _own(html: str, form: Format) -> Choice:
+    found = own_content(html, form=form)
+    words = count_words(found.text if form == "text" else found.plain)
+    return Choice(found.text, "own", words, found.all_words, found.confidence, found.page_type)

@@ -1,4 +1,4 @@
-"""``extract.tiers``: the text of a page by two libraries and a choice between them.
+"""``extract.tiers``: the text of a page, by two libraries and a choice or by our own model.
 
 Decodes the page, refuses what is over budget, rewrites formulas and code, and takes the text by
 the policy of the tier (see `corpusmill.stages.extract.policy`), in a process that can be killed.
@@ -29,6 +29,10 @@ _SIGNALS: dict[str, SignalType] = {
     "extract_fffd": "int",
     "html_bytes": "int",
 }
+_OWN_SIGNALS: dict[str, SignalType] = {
+    "extract_confidence": "float",
+    "page_type": "str",
+}
 _METADATA_SIGNALS: dict[str, SignalType] = {
     "page_author": "str",
     "page_date": "str",
@@ -41,7 +45,7 @@ class TiersParams:
     """Parameters of ``extract.tiers``."""
 
     tier: Tier = "default"
-    """fast, default, quality, or one library alone: trafilatura, resiliparse."""
+    """fast, default, quality, own, or one library alone: trafilatura, resiliparse."""
     format: Format = "text"
     """text or markdown."""
     min_chars: int = 1
@@ -71,13 +75,15 @@ class TiersParams:
 class ExtractTiers(Stage):
     """Pages to documents.
 
-    Signals: ``extract_path`` (which path gave the text: resiliparse, resiliparse_all or
-    trafilatura), ``extract_words`` and ``extract_all_words`` (words of the text, and of all text
-    of the page), ``extract_fffd`` (U+FFFD in the text), ``html_bytes`` (decoded page in UTF-8).
+    Signals: ``extract_path`` (which path gave the text: resiliparse, resiliparse_all, trafilatura
+    or own), ``extract_words`` and ``extract_all_words`` (words of the text, and of all text of
+    the page), ``extract_fffd`` (U+FFFD in the text), ``html_bytes`` (decoded page in UTF-8).
+    The tier ``own`` also writes ``extract_confidence`` (expected F1 of its choice, 0 to 1) and
+    ``page_type`` (article, forum, product, …; see the model card).
     """
 
     name = "extract.tiers"
-    version = 1
+    version = 2
     kind = "map"
     pins = tuple(sorted({*LIBRARY_PINS, *CHARSET_PINS}))
     takes = "page"
@@ -85,9 +91,11 @@ class ExtractTiers(Stage):
 
     def __init__(self, params: TiersParams) -> None:
         super().__init__(params)
-        self.writes: Mapping[str, SignalType] = (
-            {**_SIGNALS, **_METADATA_SIGNALS} if params.metadata else dict(_SIGNALS)
-        )
+        self.writes: Mapping[str, SignalType] = {
+            **_SIGNALS,
+            **(_OWN_SIGNALS if params.tier == "own" else {}),
+            **(_METADATA_SIGNALS if params.metadata else {}),
+        }
         self.reasons = ("empty_text", "over_budget_bytes", "over_budget_depth", "over_budget_nodes")
         self.errors = ("extractor_crash", "extractor_error", "extractor_timeout")
         self._worker: Worker | None = None
@@ -162,6 +170,9 @@ def _fill(document: Document, answer: Answer) -> None:
     signals["extract_all_words"] = answer["all_words"]
     signals["extract_fffd"] = answer["fffd"]
     signals["html_bytes"] = answer["html_bytes"]
+    if "confidence" in answer:
+        signals["extract_confidence"] = answer["confidence"]
+        signals["page_type"] = answer["page_type"]
     stated = answer.get("metadata", {})
     for key, signal in (
         ("author", "page_author"),

@@ -1,3 +1,4 @@
+# ruff: noqa: SIM109, SIM905 - long tests compile to plain branches
 """The third compiled pass: a row of integers for each block, from which the model scores it.
 
 All features are integers: counts, flags, distances, and shares in thousandths (rounded down), so
@@ -47,9 +48,7 @@ TAG_SLOT = np.full(len(TAGS), -1, np.int64)
 for _slot, _tag in enumerate(_ANCESTOR_TAGS):
     TAG_SLOT[TAG[_tag]] = _slot
 
-_H1, _H6, _P, _LI, _TD, _TH, _ARTICLE = (
-    TAG[name] for name in "h1 h6 p li td th article".split()
-)
+_H1, _H6, _P, _LI, _TD, _TH, _ARTICLE = (TAG[name] for name in "h1 h6 p li td th article".split())
 
 _SHAPE = (
     "chars words word_length upper digits punctuation commas sentences last first not_ascii "
@@ -60,9 +59,7 @@ _PLACE = (
     "index index_share from_end words_before words_before_share words_after depth tag same_as_h1 "
     "after_h1 words_after_h1 title_block_distance"
 ).split()
-_LEVEL = (
-    "words_share good_share link_share blocks same_siblings words position images"
-).split()
+_LEVEL = ("words_share good_share link_share blocks same_siblings words position images").split()
 _UNIT = (
     "level words link_share siblings sibling_words headings linked_headings position blocks "
     "images siblings_link_share run"
@@ -111,6 +108,20 @@ _G_COMMENT, _G_THREAD, _G_CARD, _G_ITEM, _G_REVIEW = (
 _W0, _W1, _W2 = WINDOWS
 _GOOD_CHARS = 60
 
+# where each section of columns starts, as constants, so that stores compile to plain addresses
+(
+    _SHAPE0, _TEXT0, _PLACE0, _CLASS0, _TAG0, _MARK0, _UP0, _UNIT0, _DESCENT0, _HEADING0,
+    _HEADTEXT0, _NEAR0, _WINDOW0, _PAGE0,
+) = (
+    NAMES.index(first)
+    for first in (
+        "chars", f"text_{TEXT_GROUPS[0][0]}", "index", f"class_{CLASS_GROUPS[0][0]}",
+        f"near_{_ANCESTOR_TAGS[0]}", "hidden", "up0_words_share", "unit_level", "inside_35",
+        "heading_level", f"heading_{TEXT_GROUPS[0][0]}", "before1_words",
+        f"window{WINDOWS[0]}_words", "page_blocks",
+    )
+)  # fmt: skip
+
 
 @kernel(types.int64(types.int64, types.int64))
 def _share(part, whole):  # type: ignore[no-untyped-def]
@@ -118,7 +129,7 @@ def _share(part, whole):  # type: ignore[no-untyped-def]
 
 
 @kernel(
-    types.int64(
+    types.void(
         types.int64, out(types.int64, dims=2), types.int64, out(types.int64, dims=2),
         out(types.int64, dims=2), types.int64, array(types.int64), out(types.int32, dims=2),
     )
@@ -126,7 +137,7 @@ def _share(part, whole):  # type: ignore[no-untyped-def]
 def features(  # type: ignore[no-untyped-def]
     n_elements, elements, n_blocks, blocks, measures, forms, tag_slot, rows
 ):
-    """Fills `rows` (`n_blocks` by `N_FEATURES`); returns how many columns it wrote."""
+    """Fills `rows` (`n_blocks` by `N_FEATURES`)."""
     ne = n_elements
     nb = n_blocks
     # ---- sums over blocks
@@ -309,13 +320,8 @@ def features(  # type: ignore[no-untyped-def]
     key_of[:] = -1
     for b in range(nb):
         own = elements[blocks[b, OWNER], SIGNATURE]
-        slot = (
-            (np.uint64(own) * np.uint64(11400714819323198485)) >> np.uint64(24)
-        ) & slots
-        while (
-            key_of[slot] >= 0
-            and elements[blocks[key_of[slot], OWNER], SIGNATURE] != own
-        ):
+        slot = ((np.uint64(own) * np.uint64(11400714819323198485)) >> np.uint64(24)) & slots
+        while key_of[slot] >= 0 and elements[blocks[key_of[slot], OWNER], SIGNATURE] != own:
             slot = (slot + np.uint64(1)) & slots
         if key_of[slot] < 0:
             key_of[slot] = b
@@ -335,9 +341,7 @@ def features(  # type: ignore[no-untyped-def]
         own = elements[blocks[b, OWNER], SIGNATURE]
         up = max(elements[blocks[b, OWNER], PARENT], 0)
         upper = elements[up, SIGNATURE]
-        key = (np.uint64(own) * np.uint64(31) ^ np.uint64(upper)) * np.uint64(
-            11400714819323198485
-        )
+        key = (np.uint64(own) * np.uint64(31) ^ np.uint64(upper)) * np.uint64(11400714819323198485)
         slot = (key >> np.uint64(24)) & slots
         while key_of[slot] >= 0:
             j = key_of[slot]
@@ -366,10 +370,8 @@ def features(  # type: ignore[no-untyped-def]
             card_words += measures[b, WORDS]
 
     # ---- a row for each block
-    k = 0
     heading = -1
     for b in range(nb):
-        k = 0
         e = blocks[b, OWNER]
         tag = elements[e, TAG_ID]
         w = measures[b, WORDS]
@@ -377,66 +379,59 @@ def features(  # type: ignore[no-untyped-def]
         nbytes = blocks[b, END] - blocks[b, START]
         f = rows[b]
         # shape
-        f[k] = c
-        f[k + 1] = w
-        f[k + 2] = c * 10 // max(w, 1)
-        f[k + 3] = _share(measures[b, UPPER], c)
-        f[k + 4] = _share(measures[b, DIGITS], c)
-        f[k + 5] = _share(measures[b, PUNCTUATION], c)
-        f[k + 6] = measures[b, COMMAS]
-        f[k + 7] = measures[b, SENTENCES]
-        f[k + 8] = measures[b, LAST]
-        f[k + 9] = measures[b, FIRST]
-        f[k + 10] = _share(measures[b, NOT_ASCII], c)
-        f[k + 11] = _share(measures[b, FUNCTION], w)
-        f[k + 12] = measures[b, SYMBOLS]
-        f[k + 13] = measures[b, CURRENCY]
-        f[k + 14] = _share(measures[b, LONG], w)
-        f[k + 15] = _share(measures[b, IN_TITLE], w)
-        f[k + 16] = _share(measures[b, HITS], w)
-        f[k + 17] = _share(measures[b, UNSPACED_CHARS], c)
-        f[k + 18] = _share(measures[b, CAPITALS], w)
-        f[k + 19] = blocks[b, IS_PRE]
-        f[k + 20] = blocks[b, TIMES]
-        f[k + 21] = blocks[b, BREAKS]
-        f[k + 22] = _share(blocks[b, BOLD_BYTES], nbytes)
-        f[k + 23] = _share(blocks[b, LINK_BYTES], nbytes)
-        f[k + 24] = blocks[b, LINKS]
-        f[k + 25] = 1 if blocks[b, LINK_BYTES] * 10 >= c * 9 else 0
-        f[k + 26] = repeats[first_of[b]]
-        f[k + 27] = before[b]
-        f[k + 28] = is_good[b]
-        k += 29
+        f[_SHAPE0] = c
+        f[_SHAPE0 + 1] = w
+        f[_SHAPE0 + 2] = c * 10 // max(w, 1)
+        f[_SHAPE0 + 3] = _share(measures[b, UPPER], c)
+        f[_SHAPE0 + 4] = _share(measures[b, DIGITS], c)
+        f[_SHAPE0 + 5] = _share(measures[b, PUNCTUATION], c)
+        f[_SHAPE0 + 6] = measures[b, COMMAS]
+        f[_SHAPE0 + 7] = measures[b, SENTENCES]
+        f[_SHAPE0 + 8] = measures[b, LAST]
+        f[_SHAPE0 + 9] = measures[b, FIRST]
+        f[_SHAPE0 + 10] = _share(measures[b, NOT_ASCII], c)
+        f[_SHAPE0 + 11] = _share(measures[b, FUNCTION], w)
+        f[_SHAPE0 + 12] = measures[b, SYMBOLS]
+        f[_SHAPE0 + 13] = measures[b, CURRENCY]
+        f[_SHAPE0 + 14] = _share(measures[b, LONG], w)
+        f[_SHAPE0 + 15] = _share(measures[b, IN_TITLE], w)
+        f[_SHAPE0 + 16] = _share(measures[b, HITS], w)
+        f[_SHAPE0 + 17] = _share(measures[b, UNSPACED_CHARS], c)
+        f[_SHAPE0 + 18] = _share(measures[b, CAPITALS], w)
+        f[_SHAPE0 + 19] = blocks[b, IS_PRE]
+        f[_SHAPE0 + 20] = blocks[b, TIMES]
+        f[_SHAPE0 + 21] = blocks[b, BREAKS]
+        f[_SHAPE0 + 22] = _share(blocks[b, BOLD_BYTES], nbytes)
+        f[_SHAPE0 + 23] = _share(blocks[b, LINK_BYTES], nbytes)
+        f[_SHAPE0 + 24] = blocks[b, LINKS]
+        f[_SHAPE0 + 25] = 1 if blocks[b, LINK_BYTES] * 10 >= c * 9 else 0
+        f[_SHAPE0 + 26] = repeats[first_of[b]]
+        f[_SHAPE0 + 27] = before[b]
+        f[_SHAPE0 + 28] = is_good[b]
         bits = measures[b, TEXT_GROUP_BITS]
         for g in range(N_TEXT):
-            f[k] = (bits >> g) & 1
-            k += 1
+            f[_TEXT0 + g] = (bits >> g) & 1
         # place
-        f[k] = b
-        f[k + 1] = _share(b, nb)
-        f[k + 2] = nb - b
-        f[k + 3] = words[b]
-        f[k + 4] = _share(words[b], all_words)
-        f[k + 5] = all_words - words[b + 1]
-        f[k + 6] = elements[e, DEPTH]
-        f[k + 7] = tag
-        f[k + 8] = (
-            1 if h1_block >= 0 and measures[h1_block, HASH] == measures[b, HASH] else 0
-        )
-        f[k + 9] = b - h1_block if h1_block >= 0 else -10000
-        f[k + 10] = words[b] - words[h1_block] if h1_block >= 0 else -100000
-        f[k + 11] = b - title_block if title_block >= 0 else -10000
-        k += 12
+        f[_PLACE0] = b
+        f[_PLACE0 + 1] = _share(b, nb)
+        f[_PLACE0 + 2] = nb - b
+        f[_PLACE0 + 3] = words[b]
+        f[_PLACE0 + 4] = _share(words[b], all_words)
+        f[_PLACE0 + 5] = all_words - words[b + 1]
+        f[_PLACE0 + 6] = elements[e, DEPTH]
+        f[_PLACE0 + 7] = tag
+        f[_PLACE0 + 8] = 1 if h1_block >= 0 and measures[h1_block, HASH] == measures[b, HASH] else 0
+        f[_PLACE0 + 9] = b - h1_block if h1_block >= 0 else -10000
+        f[_PLACE0 + 10] = words[b] - words[h1_block] if h1_block >= 0 else -100000
+        f[_PLACE0 + 11] = b - title_block if title_block >= 0 else -10000
         for g in range(N_CLASS):
-            f[k] = near_class[e, g]
-            k += 1
+            f[_CLASS0 + g] = near_class[e, g]
         for g in range(N_ANCESTOR_TAGS):
-            f[k] = near_tag[e, g]
-            k += 1
+            f[_TAG0 + g] = near_tag[e, g]
         for g in range(5):
-            f[k] = (marks[e] >> g) & 1
-            k += 1
+            f[_MARK0 + g] = (marks[e] >> g) & 1
         # ancestors
+        k = _UP0
         up = e
         for _ in range(LEVELS):
             b0 = elements[up, BLOCK0]
@@ -461,100 +456,97 @@ def features(  # type: ignore[no-untyped-def]
             b0 = elements[up, BLOCK0]
             b1 = elements[up, BLOCK1]
             first = leader[up]
-            f[k] = level
-            f[k + 1] = words[b1] - words[b0]
-            f[k + 2] = _share(link[b1] - link[b0], size[b1] - size[b0])
-            f[k + 3] = n_same[first]
-            f[k + 4] = same_words[first] // n_same[first]
-            f[k + 5] = heads[b1] - heads[b0]
-            f[k + 6] = linked_heads[b1] - linked_heads[b0]
-            f[k + 7] = number[up]
-            f[k + 8] = b1 - b0
-            f[k + 9] = elements[up, IMAGES1] - elements[up, IMAGES0]
-            f[k + 10] = _share(same_link[first], same_size[first])
+            f[_UNIT0] = level
+            f[_UNIT0 + 1] = words[b1] - words[b0]
+            f[_UNIT0 + 2] = _share(link[b1] - link[b0], size[b1] - size[b0])
+            f[_UNIT0 + 3] = n_same[first]
+            f[_UNIT0 + 4] = same_words[first] // n_same[first]
+            f[_UNIT0 + 5] = heads[b1] - heads[b0]
+            f[_UNIT0 + 6] = linked_heads[b1] - linked_heads[b0]
+            f[_UNIT0 + 7] = number[up]
+            f[_UNIT0 + 8] = b1 - b0
+            f[_UNIT0 + 9] = elements[up, IMAGES1] - elements[up, IMAGES0]
+            f[_UNIT0 + 10] = _share(same_link[first], same_size[first])
             last = same_last[first]
             span = words[elements[last, BLOCK1]] - words[elements[first, BLOCK0]]
-            f[k + 11] = _share(same_words[first], span)
+            f[_UNIT0 + 11] = _share(same_words[first], span)
         else:
-            f[k] = FAR
+            f[_UNIT0] = FAR
             for j in range(1, 12):
-                f[k + j] = -1
-        k += 12
+                f[_UNIT0 + j] = -1
         # the main container
         for t in range(3):
-            f[k + t] = (
+            f[_DESCENT0 + t] = (
                 1 if b >= elements[best[t], BLOCK0] and b < elements[best[t], BLOCK1] else 0
             )
-        f[k + 3] = max(half0 - b, 0)
-        f[k + 4] = 1 if b >= half1 else 0
-        f[k + 5] = max(b - half1 + 1, 0)
-        f[k + 6] = max(words[b] - words[half1], 0)
+        f[_DESCENT0 + 3] = max(half0 - b, 0)
+        f[_DESCENT0 + 4] = 1 if b >= half1 else 0
+        f[_DESCENT0 + 5] = max(b - half1 + 1, 0)
+        f[_DESCENT0 + 6] = max(words[b] - words[half1], 0)
         up = e
         climb = 0
         while on_path[up] == 0:
             up = elements[up, PARENT]
             climb += 1
-        f[k + 7] = climb
-        f[k + 8] = elements[best[1], DEPTH] - elements[up, DEPTH]
-        f[k + 9] = _share(words[half1] - words[half0], all_words)
-        f[k + 10] = _share(link[half1] - link[half0], size[half1] - size[half0])
-        f[k + 11] = 1 if b >= run0 and b < run1 else 0
-        f[k + 12] = max(run0 - b, 0)
-        f[k + 13] = max(b - run1 + 1, 0)
-        f[k + 14] = _share(words[run1] - words[run0], all_words)
-        f[k + 15] = articles
-        f[k + 16] = near_tag[e, 7] < FAR
+        f[_DESCENT0 + 7] = climb
+        f[_DESCENT0 + 8] = elements[best[1], DEPTH] - elements[up, DEPTH]
+        f[_DESCENT0 + 9] = _share(words[half1] - words[half0], all_words)
+        f[_DESCENT0 + 10] = _share(link[half1] - link[half0], size[half1] - size[half0])
+        f[_DESCENT0 + 11] = 1 if b >= run0 and b < run1 else 0
+        f[_DESCENT0 + 12] = max(run0 - b, 0)
+        f[_DESCENT0 + 13] = max(b - run1 + 1, 0)
+        f[_DESCENT0 + 14] = _share(words[run1] - words[run0], all_words)
+        f[_DESCENT0 + 15] = articles
+        f[_DESCENT0 + 16] = near_tag[e, 7] < FAR
         up = e
         while up > 0 and elements[up, TAG_ID] != _ARTICLE:
             up = elements[up, PARENT]
-        f[k + 17] = (
+        f[_DESCENT0 + 17] = (
             _share(words[elements[up, BLOCK1]] - words[elements[up, BLOCK0]], all_words)
             if up > 0
             else -1
         )
-        f[k + 18] = article_number[e]
+        f[_DESCENT0 + 18] = article_number[e]
         j = sig_first[b]
-        f[k + 19] = _share(sig_words[j], all_words)
-        f[k + 20] = sig_blocks[j]
-        f[k + 21] = sig_words[j] // sig_blocks[j]
-        f[k + 22] = _share(sig_link[j], sig_size[j])
+        f[_DESCENT0 + 19] = _share(sig_words[j], all_words)
+        f[_DESCENT0 + 20] = sig_blocks[j]
+        f[_DESCENT0 + 21] = sig_words[j] // sig_blocks[j]
+        f[_DESCENT0 + 22] = _share(sig_link[j], sig_size[j])
         j = group_first[b]
-        f[k + 23] = _share(group_words[j], all_words)
-        f[k + 24] = _share(group_link[j], group_size[j])
-        k += 25
+        f[_DESCENT0 + 23] = _share(group_words[j], all_words)
+        f[_DESCENT0 + 24] = _share(group_link[j], group_size[j])
         # the heading before
         if heading >= 0:
-            f[k] = elements[blocks[heading, OWNER], TAG_ID] - _H1 + 1
-            f[k + 1] = b - heading
-            f[k + 2] = words[b] - words[heading + 1]
-            f[k + 3] = blocks[heading, LINKS] > 0
-            f[k + 4] = _share(link[b + 1] - link[heading + 1], size[b + 1] - size[heading + 1])
-            f[k + 5] = measures[heading, WORDS]
+            f[_HEADING0] = elements[blocks[heading, OWNER], TAG_ID] - _H1 + 1
+            f[_HEADING0 + 1] = b - heading
+            f[_HEADING0 + 2] = words[b] - words[heading + 1]
+            f[_HEADING0 + 3] = blocks[heading, LINKS] > 0
+            f[_HEADING0 + 4] = _share(
+                link[b + 1] - link[heading + 1], size[b + 1] - size[heading + 1]
+            )
+            f[_HEADING0 + 5] = measures[heading, WORDS]
             bits = measures[heading, TEXT_GROUP_BITS]
         else:
-            f[k] = 0
-            f[k + 1] = 10000
-            f[k + 2] = 100000
-            f[k + 3] = 0
-            f[k + 4] = 0
-            f[k + 5] = 0
+            f[_HEADING0] = 0
+            f[_HEADING0 + 1] = 10000
+            f[_HEADING0 + 2] = 100000
+            f[_HEADING0 + 3] = 0
+            f[_HEADING0 + 4] = 0
+            f[_HEADING0 + 5] = 0
             bits = 0
-        k += 6
         for g in range(N_TEXT):
-            f[k] = (bits >> g) & 1
-            k += 1
+            f[_HEADTEXT0 + g] = (bits >> g) & 1
         if tag >= _H1 and tag <= _H6:
             heading = b
         # neighbours
+        k = _NEAR0
         for side in range(2):
             for step in range(1, NEIGHBOURS + 1):
                 j = b - step if side == 0 else b + step
                 if j >= 0 and j < nb:
                     other = blocks[j, OWNER]
                     f[k] = measures[j, WORDS]
-                    f[k + 1] = _share(
-                        blocks[j, LINK_BYTES], blocks[j, END] - blocks[j, START]
-                    )
+                    f[k + 1] = _share(blocks[j, LINK_BYTES], blocks[j, END] - blocks[j, START])
                     f[k + 2] = elements[other, TAG_ID]
                     f[k + 3] = is_good[j]
                     f[k + 4] = elements[other, SIGNATURE] == elements[e, SIGNATURE]
@@ -567,6 +559,7 @@ def features(  # type: ignore[no-untyped-def]
                     for t in range(6):
                         f[k + t] = -1
                 k += 6
+        k = _WINDOW0
         for width in (_W0, _W1, _W2):
             b0 = max(b - width, 0)
             b1 = min(b + width + 1, nb)
@@ -575,27 +568,25 @@ def features(  # type: ignore[no-untyped-def]
             f[k + 2] = _share(good[b1] - good[b0], words[b1] - words[b0])
             k += 3
         # the page
-        f[k] = nb
-        f[k + 1] = all_words
-        f[k + 2] = _share(link[nb], size[nb])
-        f[k + 3] = _share(all_good, all_words)
-        f[k + 4] = _share(p_words, all_words)
-        f[k + 5] = _share(li_words, all_words)
-        f[k + 6] = _share(td_words, all_words)
-        f[k + 7] = heads[nb]
-        f[k + 8] = elements[0, IMAGES1]
-        f[k + 9] = forms
-        f[k + 10] = _share(words[half1] - words[half0], all_words)
-        f[k + 11] = _share(words[run1] - words[run0], all_words)
-        f[k + 12] = all_words // nb
-        f[k + 13] = currency
-        f[k + 14] = _share(comment_words, all_words)
-        f[k + 15] = _share(thread_words, all_words)
-        f[k + 16] = _share(card_words, all_words)
-        f[k + 17] = _share(not_ascii, chars)
-        f[k + 18] = _share(unspaced, chars)
-        f[k + 19] = _share(function, all_words)
-        f[k + 20] = n_h1
-        f[k + 21] = articles
-        k += 22
-    return k
+        f[_PAGE0] = nb
+        f[_PAGE0 + 1] = all_words
+        f[_PAGE0 + 2] = _share(link[nb], size[nb])
+        f[_PAGE0 + 3] = _share(all_good, all_words)
+        f[_PAGE0 + 4] = _share(p_words, all_words)
+        f[_PAGE0 + 5] = _share(li_words, all_words)
+        f[_PAGE0 + 6] = _share(td_words, all_words)
+        f[_PAGE0 + 7] = heads[nb]
+        f[_PAGE0 + 8] = elements[0, IMAGES1]
+        f[_PAGE0 + 9] = forms
+        f[_PAGE0 + 10] = _share(words[half1] - words[half0], all_words)
+        f[_PAGE0 + 11] = _share(words[run1] - words[run0], all_words)
+        f[_PAGE0 + 12] = all_words // nb
+        f[_PAGE0 + 13] = currency
+        f[_PAGE0 + 14] = _share(comment_words, all_words)
+        f[_PAGE0 + 15] = _share(thread_words, all_words)
+        f[_PAGE0 + 16] = _share(card_words, all_words)
+        f[_PAGE0 + 17] = _share(not_ascii, chars)
+        f[_PAGE0 + 18] = _share(unspaced, chars)
+        f[_PAGE0 + 19] = _share(function, all_words)
+        f[_PAGE0 + 20] = n_h1
+        f[_PAGE0 + 21] = articles

@@ -1,3 +1,4 @@
+# ruff: noqa: SIM114 - long tests compile to plain branches
 """The second compiled pass: what kind of text each block is, in counts.
 
 Characters are classed by the pinned Unicode tables of `corpusmill.stages.unicode_data`. A word is
@@ -6,6 +7,8 @@ Importing this module compiles (or loads) the kernel.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numba import types
@@ -24,6 +27,8 @@ START, END = 1, 2
 ) = range(20)  # fmt: skip
 MEASURE_COLUMNS = 20
 MAX_TITLE_WORDS = 64
+
+_int: Any = np.int64  # loads of bytes: mypy sees no scalars where the compiler does
 
 # Hashes are unsigned: a signed product that overflows is undefined to the compiler.
 _FNV_START, _FNV_PRIME, _SHIFT = np.uint64(FNV_START), np.uint64(FNV_PRIME), np.uint64(20)
@@ -67,31 +72,31 @@ def measure(  # type: ignore[no-untyped-def]
                 code = 32
                 i += 1
             else:
-                code = np.int64(source[i])
+                code = _int(source[i])
                 if code < 0x80:
                     i += 1
                 elif code < 0xE0 and i + 1 < end:
-                    code = (code & 0x1F) << 6 | (np.int64(source[i + 1]) & 0x3F)
+                    code = (code & 0x1F) << 6 | (_int(source[i + 1]) & 0x3F)
                     i += 2
                 elif code < 0xF0 and i + 2 < end:
                     code = (
                         (code & 0x0F) << 12
-                        | (np.int64(source[i + 1]) & 0x3F) << 6
-                        | (np.int64(source[i + 2]) & 0x3F)
+                        | (_int(source[i + 1]) & 0x3F) << 6
+                        | (_int(source[i + 2]) & 0x3F)
                     )
                     i += 3
                 elif i + 3 < end:
                     code = (
                         (code & 0x07) << 18
-                        | (np.int64(source[i + 1]) & 0x3F) << 12
-                        | (np.int64(source[i + 2]) & 0x3F) << 6
-                        | (np.int64(source[i + 3]) & 0x3F)
+                        | (_int(source[i + 1]) & 0x3F) << 12
+                        | (_int(source[i + 2]) & 0x3F) << 6
+                        | (_int(source[i + 3]) & 0x3F)
                     )
                     i += 4
                 else:
                     code = 32
                     i += 1
-            flag = np.int64(flags[code]) if code < 0x110000 else 0
+            flag = _int(flags[code]) if code < 0x110000 else 0
             if code > 32:
                 chars += 1
                 whole = (whole ^ np.uint64(code)) * _FNV_PRIME
@@ -211,7 +216,7 @@ def measure(  # type: ignore[no-untyped-def]
         result[b, CURRENCY] = currency
         result[b, LONG] = long_words
         result[b, IN_TITLE] = in_title
-        result[b, HASH] = np.int64(whole)
+        result[b, HASH] = _int(whole)
         result[b, GROUPS] = groups
         result[b, HITS] = hits
         result[b, UNSPACED_CHARS] = unspaced

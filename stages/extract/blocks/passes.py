@@ -20,7 +20,7 @@ class Blocks:
     `features`."""
 
     text: bytes
-    """The clean text of all blocks, one after the other (UTF-8, code marks included)."""
+    """The clean text of all blocks, a line break after each (UTF-8, code marks included)."""
     elements: Integers
     """One row for each block-level element, the root first."""
     blocks: Integers

@@ -1,3 +1,4 @@
+# ruff: noqa: SIM102, SIM109, SIM905 - long tests compile to plain branches
 """One compiled pass over a page's well-formed markup: elements, blocks and their clean text.
 
 The input is a tree as Lexbor writes it (UTF-8): tags nested properly, attributes in double quotes,
@@ -16,6 +17,8 @@ the root. Importing this module compiles (or loads) the kernel: see `corpusmill.
 # its own file, and a constant that changed in another file would not be seen.
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numba import types
@@ -45,12 +48,13 @@ INFO_SIZE = 7
 _STOP_SAME_TAG = 512
 
 _A, _B, _STRONG, _CODE, _PRE, _BR, _HEAD, _TITLE, _IMG, _TIME, _NOSCRIPT, _FORM, _TH = (
-    TAG[name]
-    for name in "a b strong code pre br head title img time noscript form th".split()
+    TAG[name] for name in "a b strong code pre br head title img time noscript form th".split()
 )
 _LI, _OL = TAG["li"], TAG["ol"]
 _TEXT_KIND = 7  # an inline element, on the stack
 
+
+_int: Any = np.int64  # loads of bytes: mypy sees no scalars where the compiler does
 
 # Hashes are unsigned: a signed product that overflows is undefined to the compiler.
 _FNV_START, _FNV_PRIME, _SHIFT = np.uint64(FNV_START), np.uint64(FNV_PRIME), np.uint64(20)
@@ -120,10 +124,10 @@ def scan(  # type: ignore[no-untyped-def]
     n_title = 0
     forms = 0
     while i < n:
-        c = np.int64(data[i])
+        c = _int(data[i])
         markup = 0
         if c == 60 and i + 1 < n:
-            d = np.int64(data[i + 1])
+            d = _int(data[i + 1])
             if d == 47:
                 markup = 2
             elif d == 33 or d == 63:
@@ -196,9 +200,7 @@ def scan(  # type: ignore[no-untyped-def]
         if markup == 3:
             if i + 3 < n and data[i + 2] == 45 and data[i + 3] == 45:
                 i += 4
-                while i < n and not (
-                    data[i] == 62 and data[i - 1] == 45 and data[i - 2] == 45
-                ):
+                while i < n and not (data[i] == 62 and data[i - 1] == 45 and data[i - 2] == 45):
                     i += 1
             else:
                 while i < n and data[i] != 62:
@@ -211,7 +213,7 @@ def scan(  # type: ignore[no-untyped-def]
         key = _FNV_START
         hyphen = 0
         while i < n:
-            c = np.int64(data[i])
+            c = _int(data[i])
             if c == 62 or c == 47 or c <= 32:
                 break
             if c >= 65 and c <= 90:
@@ -237,13 +239,13 @@ def scan(  # type: ignore[no-untyped-def]
             # ---- its attributes
             signature = key
             while i < n and data[i] != 62:
-                c = np.int64(data[i])
+                c = _int(data[i])
                 if c <= 32 or c == 47:
                     i += 1
                     continue
                 name = _FNV_START
                 while i < n:
-                    c = np.int64(data[i])
+                    c = _int(data[i])
                     if c == 61 or c == 62 or c <= 32:
                         break
                     name = (name ^ np.uint64(c)) * _FNV_PRIME
@@ -272,11 +274,9 @@ def scan(  # type: ignore[no-untyped-def]
                     lower = 0
                     value = _FNV_START
                     for j in range(v0, v1 + 1):
-                        c = np.int64(data[j]) if j < v1 else 32
+                        c = _int(data[j]) if j < v1 else 32
                         upper = c >= 65 and c <= 90
-                        if length > 0 and not (
-                            (c >= 97 and c <= 122) or (upper and lower == 0)
-                        ):
+                        if length > 0 and not ((c >= 97 and c <= 122) or (upper and lower == 0)):
                             slot = (word >> _SHIFT) & class_slots
                             while class_keys[slot] != 0 and class_keys[slot] != word:
                                 slot = (slot + np.uint64(1)) & class_slots
@@ -295,8 +295,12 @@ def scan(  # type: ignore[no-untyped-def]
                     elif name == _ROLE:
                         if value == _ROLE_MAIN:
                             marks |= ROLE_MAIN
-                        elif value == _R0 or value == _R1 or value == _R2 or value == _R3 or (
-                            value == _R4
+                        elif (
+                            value == _R0
+                            or value == _R1
+                            or value == _R2
+                            or value == _R3
+                            or (value == _R4)
                         ):
                             pruning = 1
                 elif name == _HIDDEN:
@@ -307,8 +311,11 @@ def scan(  # type: ignore[no-untyped-def]
                 elif name == _STYLE:
                     j = v0
                     while j + 8 < v1:
-                        if data[j] == 100 and data[j + 1] == 105 and data[j + 4] == 108 and (
-                            data[j + 6] == 121
+                        if (
+                            data[j] == 100
+                            and data[j + 1] == 105
+                            and data[j + 4] == 108
+                            and (data[j + 6] == 121)
                         ):
                             j += 7
                             while j < v1 and (data[j] == 58 or data[j] <= 32):
@@ -320,7 +327,7 @@ def scan(  # type: ignore[no-untyped-def]
                     span = 0
                     for j in range(v0, min(v1, v0 + 3)):
                         if data[j] >= 48 and data[j] <= 57:
-                            span = span * 10 + np.int64(data[j]) - 48
+                            span = span * 10 + _int(data[j]) - 48
                     span = min(max(span, 1), 100)
             i += 1
         else:
@@ -336,7 +343,7 @@ def scan(  # type: ignore[no-untyped-def]
                     j = i + 2
                     name = _FNV_START
                     while j < n:
-                        c = np.int64(data[j])
+                        c = _int(data[j])
                         if c == 62 or c == 47 or c <= 32:
                             break
                         if c >= 65 and c <= 90:
@@ -355,7 +362,7 @@ def scan(  # type: ignore[no-untyped-def]
             # ---- inside something without text: only its end matters
             if markup == 1:
                 if kind != VOID and kind != BREAK:
-                    stack[sp, STACK_KEY] = np.int64(key)
+                    stack[sp, STACK_KEY] = _int(key)
                     stack[sp, STACK_TAG] = tag
                     stack[sp, STACK_KIND] = kind
                     sp += 1
@@ -368,7 +375,7 @@ def scan(  # type: ignore[no-untyped-def]
             else:
                 j = sp - 1
                 low = max(0, sp - _STOP_SAME_TAG)
-                while j >= low and stack[j, STACK_KEY] != np.int64(key):
+                while j >= low and stack[j, STACK_KEY] != _int(key):
                     j -= 1
                 if j >= low:
                     sp = j
@@ -396,6 +403,8 @@ def scan(  # type: ignore[no-untyped-def]
                 if brs < 2:
                     continue
 
+        if pruned > 0 and kind == BLOCK:
+            in_word = 0
         boundary = pre == 0 and (kind == BLOCK or kind == PRUNE or kind == BREAK)
         if markup == 1 and tag == _PRE and pre == 0:
             boundary = True
@@ -417,6 +426,8 @@ def scan(  # type: ignore[no-untyped-def]
                 blocks[nb, TIMES] = times
                 blocks[nb, BREAKS] = breaks
                 nb += 1
+                text[size] = 10
+                size += 1
             else:
                 size = start
             start = size
@@ -439,7 +450,7 @@ def scan(  # type: ignore[no-untyped-def]
             if tag == _FORM:
                 forms += 1
             if kind == SKIP:
-                stack[sp, STACK_KEY] = np.int64(key)
+                stack[sp, STACK_KEY] = _int(key)
                 stack[sp, STACK_TAG] = tag
                 stack[sp, STACK_KIND] = SKIP
                 sp += 1
@@ -458,7 +469,7 @@ def scan(  # type: ignore[no-untyped-def]
                     elements[ne, PARENT] = here
                     elements[ne, DEPTH] = elements[here, DEPTH] + 1
                     elements[ne, GROUPS] = groups
-                    elements[ne, SIGNATURE] = np.int64(signature)
+                    elements[ne, SIGNATURE] = _int(signature)
                     elements[ne, BLOCK0] = nb
                     elements[ne, IMAGES0] = images
                     if noscript > 0 or tag == _NOSCRIPT:
@@ -492,7 +503,7 @@ def scan(  # type: ignore[no-untyped-def]
                         pending = 0
                     text[size] = 1
                     size += 1
-            stack[sp, STACK_KEY] = np.int64(key)
+            stack[sp, STACK_KEY] = _int(key)
             stack[sp, STACK_TAG] = tag
             stack[sp, STACK_KIND] = kind
             stack[sp, STACK_ELEMENT] = here
@@ -502,7 +513,7 @@ def scan(  # type: ignore[no-untyped-def]
         # ---- an element closes
         j = sp - 1
         low = max(0, sp - _STOP_SAME_TAG)
-        while j >= low and stack[j, STACK_KEY] != np.int64(key):
+        while j >= low and stack[j, STACK_KEY] != _int(key):
             j -= 1
         if j < low:
             continue

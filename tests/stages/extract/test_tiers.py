@@ -204,7 +204,7 @@ def test_use_before_setup_and_bad_parameters() -> None:
         TiersParams(min_chars=-1)
     with pytest.raises(ConfigError, match="max_depth is 0"):
         Limits(max_depth=0)
-    with pytest.raises(ConfigError, match="tier 'own' is unknown"):
-        run([], tier="own", isolate=False)
-    with pytest.raises(StageError, match="tier 'own' is unknown"):
-        run([], tier="own")
+    with pytest.raises(ConfigError, match="tier 'best' is unknown"):
+        run([], tier="best", isolate=False)
+    with pytest.raises(StageError, match="tier 'best' is unknown"):
+        run([], tier="best")

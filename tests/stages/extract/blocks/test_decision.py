@@ -1,0 +1,49 @@
+"""The expected-F1 rule against a search over all subsets."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corpusmill.stages.extract.blocks.decision import best_blocks
+
+
+def expected(scores: list[int], words: list[int], kept: tuple[int, ...]) -> float:
+    part = sum(scores[b] * words[b] for b in kept) / 1000
+    total = sum(s * n for s, n in zip(scores, words, strict=True)) / 1000
+    size = sum(words[b] for b in kept)
+    return 2 * part / (size + total) if size + total else 0.0
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 1000), st.integers(1, 50)), max_size=8))
+def test_no_subset_is_better(blocks: list[tuple[int, int]]) -> None:
+    scores, words = [s for s, _ in blocks], [n for _, n in blocks]
+    found = best_blocks(scores, words)
+    best = max(
+        expected(scores, words, kept)
+        for size in range(len(blocks) + 1)
+        for kept in combinations(range(len(blocks)), size)
+    )
+    assert abs(expected(scores, words, found.kept) - best) < 1e-9
+    assert abs(found.confidence - best) < 2e-6
+
+
+def test_by_hand() -> None:
+    found = best_blocks([900, 100, 800, 950], [10, 100, 10, 0])
+    assert found.kept == (0, 2, 3)
+    assert found.confidence == round(2 * 17 / (20 + 27), 6)
+
+
+def test_ties_and_nothing() -> None:
+    assert best_blocks([], []).kept == ()
+    assert best_blocks([0, 0], [5, 5]).kept == ()
+    assert best_blocks([0, 0], [5, 5]).confidence == 0.0
+    assert best_blocks([1000, 1000], [5, 5]).kept == (0, 1)
+    assert best_blocks([1000, 1000], [5, 5]).confidence == 1.0
+
+
+def test_numbers_beyond_64_bits() -> None:
+    assert best_blocks([999, 1], [10**12, 10**12]).kept == (0,)

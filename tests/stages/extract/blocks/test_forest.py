@@ -1,0 +1,83 @@
+"""Trees in integers, and their file."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from corpusmill.pipeline.errors import AssetError
+from corpusmill.stages.extract.blocks.forest import (
+    LEAF_SCALE,
+    TABLE_SIZE,
+    Forest,
+    Weights,
+    decode,
+    encode,
+    raw_scores,
+    scores,
+)
+
+
+def forest() -> Forest:
+    """Tree 1: x0 <= 5 ? 2 : (x1 <= -1 ? -1 : 0.5). Tree 2: the leaf 0.25."""
+    return Forest(
+        np.array([0, ~3], np.int32),
+        np.array([0, 1], np.int16),
+        np.array([5, -1], np.int32),
+        np.array([~0, ~1], np.int32),
+        np.array([1, ~2], np.int32),
+        np.array([2 * LEAF_SCALE, -LEAF_SCALE, LEAF_SCALE // 2, LEAF_SCALE // 4], np.int32),
+    )
+
+
+def table() -> npt.NDArray[np.int64]:
+    x = (np.arange(TABLE_SIZE) - TABLE_SIZE // 2) / 64
+    return np.floor(1000 / (1 + np.exp(-x)) + 0.5).astype(np.int64)
+
+
+ROWS = np.array([[5, 9], [6, -1], [6, 0]], np.int32)
+
+
+def test_sums_and_scores() -> None:
+    sums = raw_scores(ROWS, forest())
+    assert (sums / LEAF_SCALE).tolist() == [2.25, -0.75, 0.75]
+    weights = Weights({"main": forest()}, table(), {})
+    expected = [round(1000 / (1 + np.exp(-x))) for x in (2.25, -0.75, 0.75)]
+    assert scores(ROWS, weights, "main").tolist() == expected
+
+
+def test_far_sums_take_the_ends() -> None:
+    none = np.zeros(0, np.int32)
+    big = Forest(
+        np.array([~0], np.int32), np.zeros(0, np.int16), none, none, none,
+        np.array([30 * LEAF_SCALE], np.int32),
+    )  # fmt: skip
+    assert scores(ROWS, Weights({"main": big}, table(), {}), "main").tolist() == [1000] * 3
+
+
+def test_file_round_trip() -> None:
+    data = encode({"main": forest(), "b": forest()}, table(), {"features": ["x", "y"]})
+    assert data == encode({"b": forest(), "main": forest()}, table(), {"features": ["x", "y"]})
+    read = decode(data, "memory")
+    assert read.header["features"] == ["x", "y"]
+    assert sorted(read.forests) == ["b", "main"]
+    for key in ("roots", "feature", "threshold", "left", "right", "leaves"):
+        assert getattr(read.forests["main"], key).tolist() == getattr(forest(), key).tolist()
+    assert read.logistic.tolist() == table().tolist()
+
+
+@pytest.mark.parametrize("damage", [b"", b"junk", "cut", "schema"])
+def test_damaged_files_are_refused(damage: bytes | str) -> None:
+    import zlib
+
+    data = encode({"main": forest()}, table(), {})
+    if damage == "cut":
+        data = zlib.compress(zlib.decompress(data)[:-1])
+    elif damage == "schema":
+        data = zlib.compress(zlib.decompress(data).replace(b"corpusmill/blocks/", b"else/blocks/"))
+    else:
+        assert isinstance(damage, bytes)
+        data = damage
+    with pytest.raises(AssetError, match=r"w\.bin: no block weights"):
+        decode(data, "w.bin")
