@@ -21,8 +21,8 @@ from typing import Any
 from .harness import ROOT, BenchError
 
 LANGUAGE = "en"
-DOCS_PAGES = 300
-WCXB_PAGES = 150
+DOCS_PAGES = 150
+WCXB_PAGES = 100
 TESTS = ROOT / "tests" / "data"
 
 

@@ -43,7 +43,7 @@ from .harness import (
     peer_versions,
 )
 
-PAGES, QUICK_PAGES = 1000, 80
+PAGES, QUICK_PAGES = 500, 80
 ROUNDS, QUICK_ROUNDS = 3, 1
 PEER = "datatrove"
 OURS = ("corpusmill", "trafilatura", "lxml", "tokenizers", "fastwarc", "resiliparse")
@@ -88,7 +88,8 @@ def _measure(args: argparse.Namespace, folder: Path) -> Report:
     tokenizer = ours.make_tokenizer(gold, folder / "tokenizer")
     peers = [PEER] if args.quick else list(datatrove.EXTRACTORS)
     sides = [datatrove.side(name, source.folder, tokenizer) for name in peers]
-    sides += [ours.side(tier, source.folder, tokenizer) for tier in ours.tiers()]
+    block = datatrove.lists()
+    sides += [ours.side(tier, source.folder, tokenizer, block) for tier in ours.tiers()]
     usages = alternate(sides, rounds, folder / "runs", say)
     rows = []
     for side in sides:

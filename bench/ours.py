@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,7 +19,7 @@ seed: 1
 sources:
   - {{name: web, stage: sources.warc, root: {source}, paths: ["*.warc.gz"], licence: CC0-1.0}}
 steps:
-  - filters.url
+  - filters.url: {{block: [{block}]}}
   - extract.tiers: {{tier: {tier}}}
   - measure.repetition
   - filters.gopher_repetition
@@ -52,14 +52,20 @@ def tiers() -> tuple[str, ...]:
     return tuple(t for t in ("trafilatura", "fast", "quality", "own") if t in known)
 
 
-def side(tier: str, source: Path, tokenizer: Path) -> Side:
+def recipe(tier: str, source: Path, tokenizer: Path, block: Sequence[Path]) -> str:
+    """The text of the recipe; `block` are lists of domains and URLs to drop."""
+    listed = ", ".join(map(str, block))
+    return RECIPE.format(tier=tier, source=source, tokenizer=tokenizer, block=listed)
+
+
+def side(tier: str, source: Path, tokenizer: Path, block: Sequence[Path]) -> Side:
     """A run of the recipe with one worker process."""
 
     def command(folder: Path) -> list[str]:
-        recipe = folder / "recipe.yaml"
-        recipe.write_text(RECIPE.format(source=source, tier=tier, tokenizer=tokenizer))
+        path = folder / "recipe.yaml"
+        path.write_text(recipe(tier, source, tokenizer, block))
         return [
-            sys.executable, "-P", "-m", "corpusmill.pipeline", "run", str(recipe),
+            sys.executable, "-P", "-m", "corpusmill.pipeline", "run", str(path),
             "--out", str(folder / "run"), "--workers", "1",
         ]  # fmt: skip
 

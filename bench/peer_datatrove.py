@@ -24,7 +24,8 @@ ENVIRONMENT = {
 }
 
 
-def _call(*words: str) -> None:
+def _call(*words: str) -> str:
+    """Runs one of the scripts; returns its standard output."""
     done = subprocess.run(
         [str(peer_python("datatrove")), *words],
         capture_output=True, text=True, env={**os.environ, **ENVIRONMENT},
@@ -36,11 +37,18 @@ def _call(*words: str) -> None:
             + (lines[-1] if lines else f"exit code {done.returncode}"),
             hint="rm -rf .venv-peers/datatrove, then make peers",
         )
+    return done.stdout
 
 
 def prove() -> None:
     """Raises BenchError unless datatrove extracts the known words of a known page."""
     _call(str(SCRIPTS / "extract.py"), "--prove")
+
+
+def lists() -> list[Path]:
+    """The files of blocked domains and URLs that its URL filter brings, for both sides."""
+    folder = Path(_call(str(SCRIPTS / "extract.py"), "--lists").strip().splitlines()[-1])
+    return [folder / "domains", folder / "urls"]
 
 
 def side(name: str, source: Path, tokenizer: Path) -> Side:

@@ -87,9 +87,10 @@ def test_sample_labels_are_complete(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("tier", ours.tiers())
 def test_recipe_is_valid(tier: str, tmp_path: Path) -> None:
-    text = ours.RECIPE.format(source=tmp_path, tier=tier, tokenizer=tmp_path)
+    text = ours.recipe(tier, tmp_path, tmp_path, [tmp_path / "domains", tmp_path / "urls"])
     recipe = Recipe.parse(text, tmp_path)
     assert [step.stage for step in recipe.steps][:2] == ["filters.url", "extract.tiers"]
+    assert len(recipe.steps[0].params.block) == 2
     assert [product.stage for product in recipe.products] == [
         "tokenizers.given", "tokenizers.shards",
     ]  # fmt: skip

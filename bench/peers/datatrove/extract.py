@@ -2,10 +2,13 @@
 
     PYTHON extract.py --input DIR --out DIR [--extractor fineweb|fast]
     PYTHON extract.py --prove
+    PYTHON extract.py --lists
 
 The first reads every page with datatrove's reader and extractor and writes JSON Lines (``id`` is
 the WARC-Record-ID, ``text``). The second extracts a known page and exits with 1 where the known
-words do not come out: without lxml_html_clean its extractor drops every page as a timeout.
+words do not come out: without lxml_html_clean its extractor drops every page as a timeout. The
+third unpacks the block lists that its URL filter brings, where that was not done before, and
+prints the folder.
 """
 
 from __future__ import annotations
@@ -45,15 +48,32 @@ def prove() -> int:
     return 0
 
 
+def lists() -> int:
+    """Prints the folder in which datatrove keeps its files ``domains`` and ``urls``."""
+    from datatrove.pipeline.filters import URLFilter
+    from huggingface_hub import cached_assets_path
+
+    folder = cached_assets_path(
+        library_name="datatrove", namespace="filters", subfolder="url_filter"
+    )
+    if not ((folder / "domains").exists() and (folder / "urls").exists()):
+        URLFilter().download_data()
+    print(folder)
+    return 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--prove", action="store_true")
+    parser.add_argument("--lists", action="store_true")
     parser.add_argument("--input")
     parser.add_argument("--out")
     parser.add_argument("--extractor", choices=EXTRACTORS, default="fineweb")
     args = parser.parse_args()
     if args.prove:
         return prove()
+    if args.lists:
+        return lists()
     if not args.input or not args.out:
         parser.error("--input and --out are needed")
     from datatrove.pipeline.readers import WarcReader
