@@ -74,6 +74,27 @@ def _email_at(work: str, at: int, floor: int, reserved: Reserved) -> Span | None
     return Span(start, end, "email")
 
 
+_AT_WORD: Final = r"(?: {0,2}[\[({<] {0,2}(?:at|@) {0,2}[\])}>] {0,2})"
+_DOT_WORD: Final = r"(?: {0,2}[\[({<] {0,2}(?:dot|\.) {0,2}[\])}>] {0,2}| dot )"
+_PLAIN_TLD: Final = "com|org|net|edu|gov|info|io|de|fr|uk|ch|nl|eu|es|pl|ru|cz|jp|kr|cn|br|ca|au|se"
+_SPELLED: Final = re.compile(
+    rf"(?i)(?<![{LETTERS}0-9_.@])([a-z0-9][a-z0-9_.+\-]{{0,40}}(?:{_DOT_WORD}[a-z0-9_\-]{{1,30}}){{0,2}})"
+    rf"(?:{_AT_WORD}([a-z0-9\-]{{1,40}}(?:(?:{_DOT_WORD}|\.)[a-z0-9\-]{{1,40}}){{0,3}}(?:{_DOT_WORD}|\.)[a-z]{{2,12}})"
+    rf"| at ([a-z0-9\-]{{1,40}}(?:{_DOT_WORD}[a-z0-9\-]{{1,40}}){{0,3}}{_DOT_WORD}(?:{_PLAIN_TLD})))"
+    rf"(?![{LETTERS}0-9_@])"
+)
+_DOTS: Final = re.compile(rf"(?i){_DOT_WORD}")
+
+
+def spelled_emails(work: str) -> Iterator[Span]:
+    """Addresses whose @ or dots are written as words: in brackets (``ann [at] tiny.io``), or both
+    as plain words (``ann at tiny dot io``); one plain "at" alone is a sentence."""
+    for m in _SPELLED.finditer(work):
+        host = ascii_lower(_DOTS.sub(".", m.group(2) or m.group(3)))
+        if not is_reserved(host) and host.rpartition(".")[2] not in FILE_ENDINGS:
+            yield Span(m.start(), m.end(), "email")
+
+
 def is_reserved(host: str) -> bool:
     """Is `host` (lower case) a name set aside for examples or for private networks?"""
     return host.rpartition(".")[2] in RESERVED_TLDS or any(

@@ -1,4 +1,5 @@
-"""Personal data that rules can find: e-mail, IP, payment card, IBAN, US SSN, telephone number.
+"""Personal data that rules can find: e-mail and IP addresses, payment cards, IBANs, national
+numbers with check digits, telephone numbers, keys and tokens.
 
 A prefilter (one google-re2 automaton over the bytes) says which types can occur at all; anchored
 expressions, check digits and context decide. What is found becomes a typed tag (``<EMAIL>``), so
@@ -17,26 +18,36 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from corpusmill.pipeline.document import Document, Drop, Outcome
 from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import SignalType, Stage
 
-from .addresses import Reserved, emails, ips
+from .addresses import Reserved, emails, ips, spelled_emails
 from .digits import cards, ibans, phones, ssns
-from .spans import FILLER, PHONE_FILLER, TAGS, TYPES, Span, blank
+from .keys import MAC_NEEDS, SECRET_NEEDS, WALLET_NEEDS, macs, secrets, wallets
+from .national import NEEDS as NATIONAL_NEEDS
+from .national import national_ids
+from .spans import DEFAULT_TYPES, FILLER, PHONE_FILLER, TAGS, TYPES, Span, as_ascii, blank
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Type = Literal["email", "ip", "iban", "card", "ssn", "phone"]
+Type = Literal[
+    "email", "ip", "iban", "card", "ssn", "phone", "national_id", "secret", "wallet", "mac"
+]
 Policy = Literal["tag", "annotate"]
 
 # What must be somewhere in the text for a type to occur. Wider than the detectors, never narrower.
 _GAP: Final = r"[ \-\x{00A0}\x{2009}\x{202F}\x{2010}-\x{2013}]?"
 _NEEDS: Final = {
-    "email": "@",
+    "secret": SECRET_NEEDS,
+    "email": r"@|(?i:[\[({<] {0,2}at {0,2}[\])}>]| dot |[\[({<] {0,2}dot {0,2}[\])}>])",
+    "wallet": WALLET_NEEDS,
+    "mac": MAC_NEEDS,
+    "national_id": NATIONAL_NEEDS,
     "ip": r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]|[0-9A-Fa-f]:[0-9A-Fa-f]{0,4}:",
     "iban": r"[A-Za-z]{2}[0-9]{2}[ \-\x{00A0}]?[0-9A-Za-z]",
     "card": rf"[0-9](?:{_GAP}[0-9]){{11}}",
@@ -61,24 +72,28 @@ def _prefilter() -> Any:
 
 def possible_types(text: str) -> list[str]:
     """The types that the prefilter lets through, in the order of `TYPES`."""
-    found = _prefilter().Match(text.encode("utf-8", "surrogatepass")) or ()
+    found = _prefilter().Match(as_ascii(text).encode("utf-8", "surrogatepass")) or ()
     return [TYPES[i] for i in sorted(found)]
 
 
 def find(
-    text: str, types: Sequence[str] = TYPES, reserved_domains: Reserved = "names"
+    text: str,
+    types: Sequence[str] = DEFAULT_TYPES,
+    reserved_domains: Reserved = "names",
+    spelled: bool = False,
 ) -> list[Span]:
     """Every span of personal data in `text`, sorted and disjoint, offsets in characters.
 
     `reserved_domains` says what becomes of e-mail at domains set aside for examples
     (example.com, ``.test``, ``.local`` …): "tag" them all, "keep" them all, or, the default, tag
     those whose local part reads like a person's name (``ann.lee@example.com``) and keep
-    placeholders (``user@example.com``).
+    placeholders (``user@example.com``). `spelled` has e-mail found in words too
+    (``ann [at] tiny [dot] io``). Digits of other scripts are read as digits.
     """
     possible = possible_types(text)
     if not any(t in types for t in possible):
         return []
-    work = text
+    work = as_ascii(text)
     for type_, tag in TAGS.items():
         filler = PHONE_FILLER if type_ == "phone" else FILLER
         work = work.replace(tag, filler * len(tag))
@@ -86,7 +101,7 @@ def find(
     while True:  # until a round finds nothing: what one span uncovers is found in the next
         found: list[Span] = []
         for type_ in possible:  # all of them: a card is no phone number, whatever was asked for
-            new = _disjoint(_detect(type_, work, reserved_domains))
+            new = _disjoint(_detect(type_, work, reserved_domains, spelled))
             work = blank(work, new)
             found += new
         if not found:
@@ -102,10 +117,18 @@ def _disjoint(spans: Iterator[Span]) -> list[Span]:
     return kept
 
 
-def _detect(type_: str, work: str, reserved: Reserved) -> Iterator[Span]:
+def _detect(type_: str, work: str, reserved: Reserved, spelled: bool = False) -> Iterator[Span]:
     match type_:
+        case "secret":
+            return secrets(work)
         case "email":
-            return emails(work, reserved)
+            return chain(emails(work, reserved), spelled_emails(work) if spelled else ())
+        case "wallet":
+            return wallets(work)
+        case "mac":
+            return macs(work)
+        case "national_id":
+            return national_ids(work)
         case "ip":
             return ips(work)
         case "iban":
@@ -132,12 +155,14 @@ def replace(text: str, spans: Sequence[Span]) -> str:
 @dataclass(frozen=True)
 class PiiParams:
     """`types`: what to look for. `policy`: for single types "annotate" (count, leave the text) in
-    place of "tag". `reserved_domains`: see `find`. `drop_above`: drop documents with more spans
+    place of "tag". `reserved_domains`: see `find`. `spelled_email`: find e-mail written in words
+    (``ann [at] tiny dot io``) too. `drop_above`: drop documents with more spans
     than this, of all types together (None: none)."""
 
-    types: tuple[Type, ...] = ("email", "ip", "iban", "card", "ssn", "phone")
+    types: tuple[Type, ...] = DEFAULT_TYPES
     policy: Mapping[str, Policy] = field(default_factory=dict)
     reserved_domains: Reserved = "names"
+    spelled_email: bool = False
     drop_above: int | None = None
 
     def __post_init__(self) -> None:
@@ -169,7 +194,7 @@ class Pii(Stage):
     spans found (annotated ones too). Reason: ``pii_too_many``, with the number of spans."""
 
     name = "clean.pii"
-    version = 1
+    version = 2
     kind = "map"
     pins = ("google-re2", "phonenumbers")
     edits_text = True
@@ -190,8 +215,11 @@ class Pii(Stage):
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         return [self._one(document) for document in batch]
 
+    def _find(self, text: str) -> list[Span]:
+        return find(text, self.types, self.params.reserved_domains, self.params.spelled_email)
+
     def _one(self, document: Document) -> Outcome:
-        spans = find(document.text, self.types, self.params.reserved_domains)
+        spans = self._find(document.text)
         limit = self.params.drop_above
         if limit is not None and len(spans) > limit:
             return Drop("pii_too_many", len(spans))
@@ -202,7 +230,7 @@ class Pii(Stage):
             edited = replace(edited, chosen)
             if len(self.tagged) == len(TYPES):
                 break  # nothing was left in place, so nothing can be uncovered
-            spans = find(edited, self.types, self.params.reserved_domains)
+            spans = self._find(edited)
         if edited != document.text:
             raw = document.text.encode("utf-8", "surrogatepass")
             document.meta.setdefault("text_sha256_raw", hashlib.sha256(raw).hexdigest())

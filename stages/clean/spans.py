@@ -8,11 +8,18 @@ decides can therefore not depend on the length of a tag, which makes masking ide
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
-TYPES: Final = ("email", "ip", "iban", "card", "ssn", "phone")
+TYPES: Final = (
+    "secret", "email", "wallet", "mac", "ip", "iban", "national_id", "card", "ssn", "phone",
+)  # fmt: skip
 """Every type, in the order in which the detectors claim text."""
+
+DEFAULT_TYPES: Final = ("email", "ip", "iban", "card", "ssn", "phone", "national_id", "secret")
+"""What is replaced unless asked otherwise. Wallets, which are public and mostly nobody's by name,
+and MAC addresses, which technical text is full of, are found on demand."""
 
 TAGS: Final = {t: f"<{t.upper()}>" for t in TYPES}
 
@@ -30,6 +37,23 @@ LETTERS: Final = (
 """Letters and marks of scripts that put spaces between words, as the inside of a character class.
 Fixed ranges, since ``\\w`` follows the Unicode tables of the running Python. Chinese, Japanese and
 Thai are left out: there an address follows the sentence without a space."""
+
+_ASCII: Final = str.maketrans(
+    "".join(chr(first + d) for first in (0xFF10, 0x660, 0x6F0, 0x966) for d in range(10))
+    + "".join(map(chr, (*range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))))
+    + "＠．－＿＋：（）／",
+    "0123456789" * 4 + "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz" + "@.-_+:()/",
+)
+_OTHER_DIGITS: Final = re.compile("[\uff10-\uff5a\u0660-\u0669\u06f0-\u06f9\u0966-\u096f]")
+
+
+def as_ascii(text: str) -> str:
+    """`text` with full-width letters, digits and signs and with Arabic-Indic, Persian and
+    Devanagari digits as ASCII ones: as many characters, so that offsets stay."""
+    if text.isascii() or not _OTHER_DIGITS.search(text):
+        return text
+    return text.translate(_ASCII)
+
 
 SPACE: Final = r"[ \t\n\r\u00a0]"
 """Space between words, as a pattern."""

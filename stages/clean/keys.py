@@ -1,0 +1,175 @@
+"""Secrets and addresses of machines: API keys, tokens, private keys, wallets, MAC addresses.
+
+API keys are known by their vendors' prefixes and lengths alone; a random string without one is
+left. Keys that documentation uses as examples (with EXAMPLE or a run of one character in them)
+stay. Wallet addresses are checked by their own sums (Base58Check; Bech32 and Bech32m, BIP 173 and
+350); an Ethereum address, whose sum needs a hash that Python lacks, by a word before it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from .spans import Span, before, word
+
+_A: Final = "[0-9A-Za-z]"
+_U: Final = r"[0-9A-Za-z_\-]"
+_KEYS: Final = (
+    r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}",  # Amazon Web Services, access key id
+    rf"gh[pousr]_{_A}{{36,251}}",  # GitHub
+    rf"github_pat_{_A}{{22}}_{_A}{{59}}",
+    rf"glpat-{_U}{{20,}}",  # GitLab
+    r"xox[abeoprs]-[0-9A-Za-z\-]{10,250}",  # Slack
+    rf"AIza{_U}{{35}}",  # Google
+    rf"ya29\.{_U}{{30,}}",
+    rf"[rs]k_live_{_A}{{20,247}}",  # Stripe
+    rf"sk-(?:proj|svcacct|admin)-{_U}{{40,}}",  # OpenAI
+    rf"sk-{_A}{{20}}T3BlbkFJ{_A}{{20}}",
+    rf"sk-ant-[a-z0-9]{{2,12}}-{_U}{{60,}}",  # Anthropic
+    rf"hf_{_A}{{34}}",  # Hugging Face
+    rf"npm_{_A}{{36}}",
+    rf"pypi-AgEIcHlwaS5vcmc{_U}{{50,}}",
+    rf"SG\.{_U}{{22}}\.{_U}{{43}}",  # SendGrid
+    r"key-[0-9a-f]{32}",  # Mailgun
+    r"dop_v1_[0-9a-f]{64}",  # DigitalOcean
+    r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}",  # Shopify
+    r"[0-9]{8,10}:AA[0-9A-Za-z_\-]{33}",  # Telegram bot
+)
+_KEY: Final = re.compile(rf"(?<![0-9A-Za-z_\-])(?:{'|'.join(_KEYS)})(?![0-9A-Za-z_\-])")
+_HOOK: Final = re.compile(
+    r"https://hooks\.slack\.com/services/T[0-9A-Z]{8,}/B[0-9A-Z]{8,}/[0-9A-Za-z]{20,}"
+)
+_AWS_SECRET: Final = re.compile(
+    r"(?i:aws_?secret(?:_?access)?_?key)[\"']?\s{0,3}[:=]\s{0,3}[\"']?([0-9A-Za-z/+]{40})(?![0-9A-Za-z/+=])"
+)
+_JWT: Final = re.compile(
+    r"(?<![0-9A-Za-z_\-])(eyJ[0-9A-Za-z_\-]{10,})\.eyJ[0-9A-Za-z_\-]{10,}\.[0-9A-Za-z_\-]{16,}"
+)
+_PEM: Final = re.compile(
+    r"-----BEGIN ((?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?)-----"
+    r"[0-9A-Za-z+/=:,.\-\s\\]{64,20000}?-----END \1-----"
+)
+_PLACEHOLDER: Final = re.compile(
+    r"(?i:example|placeholder|redacted|your)|(.)\1{7}|1234567890|abcdefgh"
+)
+
+SECRET_NEEDS: Final = (
+    r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}|gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|AIza|ya29\.|"
+    r"[rs]k_live_|sk-[0-9A-Za-z]|hf_[0-9A-Za-z]{34}|npm_|pypi-Ag|SG\.|key-[0-9a-f]{32}|dop_v1_|shp[a-z]{2}_|"
+    r":AA[0-9A-Za-z_\-]{33}|hooks\.slack\.com/services/|(?i:aws_?secret)|eyJ[0-9A-Za-z_\-]{10}|"
+    r"PRIVATE KEY"
+)
+
+
+def secrets(work: str) -> Iterator[Span]:
+    """Keys of vendors, JSON Web Tokens with a header that names an algorithm, private keys."""
+    for m in _PEM.finditer(work):
+        yield Span(m.start(), m.end(), "secret")
+    for m in _KEY.finditer(work):
+        if not _PLACEHOLDER.search(m.group()) and len(set(m.group())) >= 10:
+            yield Span(m.start(), m.end(), "secret")
+    for m in _HOOK.finditer(work):
+        if not _PLACEHOLDER.search(m.group()):
+            yield Span(m.start(), m.end(), "secret")
+    for m in _AWS_SECRET.finditer(work):
+        if not _PLACEHOLDER.search(m.group(1)) and len(set(m.group(1))) >= 16:
+            yield Span(m.start(1), m.end(1), "secret")
+    for m in _JWT.finditer(work):
+        if _is_header(m.group(1)):
+            yield Span(m.start(), m.end(), "secret")
+
+
+def _is_header(part: str) -> bool:
+    try:
+        header = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+    except (binascii.Error, ValueError, RecursionError):
+        return False
+    return isinstance(header, dict) and "alg" in header
+
+
+_BASE58: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_OLD_WALLET: Final = re.compile(rf"(?<![0-9A-Za-z])[13LMD][{_BASE58}]{{25,34}}(?![0-9A-Za-z])")
+_NEW_WALLET: Final = re.compile(
+    r"(?<![0-9A-Za-z])(?i:(?:bc|ltc)1[02-9ac-hj-np-z]{38,71})(?![0-9A-Za-z])"
+)
+_BECH32: Final = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+_ETHER: Final = re.compile(r"(?<![0-9A-Za-z])0x[0-9A-Fa-f]{40}(?![0-9A-Za-z])")
+_ETHER_WORDS: Final = re.compile(
+    word(
+        "eth(?:er(?:eum)?)?|erc-?20|wallets?|donat(?:e|ions?)|tips?|send to|metamask|usd[ct]|bnb|"
+        "polygon"
+    )
+)
+WALLET_NEEDS: Final = (
+    r"[13LMD][1-9A-HJ-NP-Za-km-z]{25}|(?i:(?:bc|ltc)1[0-9a-z]{38})|0x[0-9A-Fa-f]{40}"
+)
+
+
+def wallets(work: str) -> Iterator[Span]:
+    """Bitcoin, Litecoin and Dogecoin addresses whose sum holds; Ethereum ones by context."""
+    for m in _OLD_WALLET.finditer(work):
+        if base58check(m.group()):
+            yield Span(m.start(), m.end(), "wallet")
+    for m in _NEW_WALLET.finditer(work):
+        if bech32(m.group()):
+            yield Span(m.start(), m.end(), "wallet")
+    for m in _ETHER.finditer(work):
+        if len(set(m.group()[2:].lower())) >= 8 and _ETHER_WORDS.search(
+            before(work, m.start(), 60)
+        ):
+            yield Span(m.start(), m.end(), "wallet")
+
+
+def base58check(text: str) -> bool:
+    """Is `text` Base58 of 25 bytes, the last four of which are the sum of the others?"""
+    value = 0
+    for c in text:
+        value = value * 58 + _BASE58.index(c)
+    if value >> 200:
+        return False
+    raw = value.to_bytes(25, "big")
+    return hashlib.sha256(hashlib.sha256(raw[:21]).digest()).digest()[:4] == raw[21:]
+
+
+def bech32(text: str) -> bool:
+    """Do the six last characters check the others, as Bech32 or Bech32m?"""
+    if text != text.lower() and text != text.upper():
+        return False
+    name, _, data = text.lower().rpartition("1")
+    values = [ord(c) >> 5 for c in name] + [0] + [ord(c) & 31 for c in name]
+    check = 1
+    for v in values + [_BECH32.find(c) for c in data]:
+        if v < 0:
+            return False
+        top = check >> 25
+        check = (check & 0x1FFFFFF) << 5 ^ v
+        for i, generator in enumerate((0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)):
+            check ^= generator if top >> i & 1 else 0
+    return check in (1, 0x2BC830A3)
+
+
+_MAC: Final = re.compile(
+    r"(?<![0-9A-Za-z:\-])[0-9A-Fa-f]{2}([:\-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}(?![0-9A-Za-z]|[:\-][0-9A-Fa-f])"
+    r"|(?<![0-9A-Za-z.])[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}(?![0-9A-Za-z]|\.[0-9A-Fa-f])"
+)
+MAC_NEEDS: Final = (
+    r"(?:[0-9A-Fa-f]{2}[:\-]){5}[0-9A-Fa-f]{2}|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}"
+)
+
+
+def macs(work: str) -> Iterator[Span]:
+    """Hardware addresses of single devices: not those for groups, for documentation
+    (00-00-5E-00-53-xx, RFC 7042) or of one digit only. With dots, a letter must be among them."""
+    for m in _MAC.finditer(work):
+        digits = re.sub(r"[^0-9a-f]", "", m.group().lower())
+        if int(digits[1], 16) & 1 or digits.startswith("00005e0053") or len(set(digits)) < 4:
+            continue
+        if "." in m.group() and digits.isdigit():
+            continue
+        yield Span(m.start(), m.end(), "mac")
