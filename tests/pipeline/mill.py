@@ -190,7 +190,8 @@ def launch(
     folder with a ``sitecustomize.py``, which every process of the run then loads."""
     environment = {k: v for k, v in os.environ.items() if k != FAULT_VARIABLE}
     if site is not None:
-        environment["PYTHONPATH"] = str(site)
+        rest = environment.get("PYTHONPATH")
+        environment["PYTHONPATH"] = os.pathsep.join([str(site), *([rest] if rest else [])])
     if fault:
         environment[FAULT_VARIABLE] = fault
     command = [

@@ -43,6 +43,20 @@ if WORKER:
 """
 """Whoever begins task 2 of the first phase is killed, as by the kernel for its memory."""
 
+SLEEPS = """
+import time
+if WORKER:
+    from corpusmill.pipeline import attempt
+    before = attempt.Attempt.__enter__
+    def enter(self):
+        if self.commit.task:
+            open(os.path.join(MARKS, "asleep"), "x").close()
+            time.sleep(600)
+        return before(self)
+    attempt.Attempt.__enter__ = enter
+"""
+"""The second task takes ten minutes."""
+
 LITTLE_MEMORY = """
 import resource
 if WORKER:

@@ -422,13 +422,13 @@ def test_a_plan_for_another_installation_is_refused_by_the_worker(
 
 def test_a_second_launch_while_one_runs_is_refused(mill: Mill, base: Path) -> None:
     (base / "recipe.yaml").write_text(CHANGEABLE)
-    first = launch(base, "run")
+    first = launch(base, "run", workers=1)
     root = base / "run"
     wait_for("the first commit", lambda: commits(root) >= 1)
     os.killpg(first.pid, signal.SIGSTOP)  # it runs for as long as we like
     try:
         before = commits(root)
-        second = launched(base, "run")
+        second = launched(base, "run", workers=1)
         assert (second.code, commits(root)) == (2, before)
         assert f"another run is working in {root}" in second.said
         assert "hint: " in second.said

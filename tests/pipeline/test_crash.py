@@ -7,13 +7,17 @@ import random
 import shutil
 import signal
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from corpusmill.pipeline import verify
 from corpusmill.pipeline.cleaning import clean_run
+from corpusmill.pipeline.commits import Commit, PhaseFolder, put_commit, read_commit
+from corpusmill.pipeline.errors import IntegrityError
 
+from . import sites
 from .conftest import PRODUCTS, RECIPE
 from .mill import (
     Mill,
@@ -71,7 +75,6 @@ def test_killed_at_one_point_of_each_kind(
     numbers = [n for n, (_, k) in enumerate(points, 1) if k == kind]
     number = numbers[len(numbers) // 2]
     killed_then_resumed(mill, number, f"point {number} {points[number - 1]}")
-    assert verify(mill.base / "undisturbed").faults == []
 
 
 @pytest.mark.slow
@@ -187,14 +190,52 @@ def test_the_process_tree_is_killed_at_fifty_random_instants(mill: Mill, seed: i
     resume_after_kills(mill, WHOLE, seed, kills=5)
 
 
-def test_a_killed_driver_leaves_no_child(mill: Mill) -> None:
+def test_a_killed_driver_leaves_no_child(mill: Mill, tmp_path: Path) -> None:
+    """Not even one that is deep in a task and looks at nothing else."""
     (mill.base / "recipe.yaml").write_text(RECIPE)
-    process = launch(mill.base, "orphans", "--set=execution.task_bytes=1")
-    root = mill.base / "orphans"
-    wait_for("the first commit", lambda: commits(root) >= 1)
-    assert len(members(process.pid)) >= 2
+    site = sites.put(tmp_path, sites.SLEEPS)
+    process = launch(mill.base, "orphans", "--set=execution.task_bytes=1", workers=1, site=site)
+    wait_for("the second task", (site / "asleep").exists)
+    assert len(members(process.pid)) == 2
     process.kill()
     finish(process)
-    wait_for("the end of its workers", lambda: not members(process.pid), 10)
-    mill.ran(root, RECIPE)
-    assert outputs(root) == outputs(mill.ran("calm", RECIPE))
+    wait_for("the end of its worker", lambda: not members(process.pid), 10)
+    mill.ran("orphans", RECIPE)
+    assert outputs(mill.base / "orphans") == outputs(mill.ran("calm", RECIPE))
+
+
+# -- the record -------------------------------------------------------------------------------
+
+
+def test_a_task_is_committed_once(tmp_path: Path) -> None:
+    """The same content again is the same commit, whoever made it; another is an error."""
+    folder = PhaseFolder(tmp_path)
+    first = Commit("01-read", "k", 0, notes={"n": 1}, provenance={"attempt": "a"})
+    assert put_commit(folder, first) is True
+    same = Commit("01-read", "k", 0, notes={"n": 1}, provenance={"attempt": "b"})
+    assert put_commit(folder, same) is False
+    with pytest.raises(IntegrityError, match="committed twice with different content"):
+        put_commit(folder, Commit("01-read", "k", 0, notes={"n": 2}))
+    record = read_commit(folder, 0, "k")
+    assert record is not None
+    assert (record["notes"], record["provenance"]) == ({"n": 1}, {"attempt": "a"})
+    assert [p.name for p in folder.commit(0).parent.iterdir()] == ["000000.json"]
+
+
+def test_clean_removes_what_no_record_names(mill: Mill) -> None:
+    root = mill.ran("swept", RECIPE, *SMALL)
+    left = {
+        root / "phases" / ".01-read-x.tmp" / "data",
+        *(p / "000000-docs-0123456789abcdef.parquet" for p in root.glob("phases/*/data/0000")),
+        *(p / ".x.json.tmp" for p in root.glob("phases/*/commits/0000")),
+        *(p / "tmp" / "000001.a" / "docs.parquet" for p in root.glob("phases/*-docs-*")),
+        root / ".plan.json.0.tmp",
+    }
+    before = {p for p in root.rglob("*") if p.is_file()}
+    for path in left:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"half")
+    assert len(left) > 8
+    clean_run(root)
+    assert {p for p in root.rglob("*") if p.is_file()} == before
+    assert verify(root).faults == []

@@ -123,7 +123,7 @@ def test_an_output_that_is_a_file(base: Path) -> None:
 # -- workers -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_task_whose_worker_is_killed_once_is_run_again(
     base: Path, good: Any, workers: int
 ) -> None:
@@ -160,6 +160,7 @@ def test_a_worker_that_runs_out_of_memory(tmp_path: Path) -> None:
     assert kept(tmp_path / "run") == truth(tmp_path / "input")
 
 
+@pytest.mark.slow
 def test_what_a_library_prints_is_no_report(mill: Mill, base: Path, good: Any) -> None:
     ended = launched(base, "run", workers=1, site=sites.put(base, sites.NOISY_LIBRARY))
     assert ended.code == 0, ended.said

@@ -97,7 +97,9 @@ def test_one_huge_file_does_not_hold_the_others(
     files = {f"part-{i}.jsonl": lines(range(i * 5, i * 5 + 5)) for i in (0, *range(2, 8))}
     files["part-1-huge.jsonl"] = lines(range(1000, 1400))
     lay_out(tmp_path / "input", files)
-    (tmp_path / "recipe.yaml").write_text(RECIPE.replace("task_bytes: 10000", "task_bytes: 1"))
+    (tmp_path / "recipe.yaml").write_text(
+        RECIPE.replace("10000, partitions: 4", "1, partitions: 1")
+    )
     monkeypatch.setenv("WAIT_FOR", str(tmp_path / "run" / COMMITS))
     site = sites.put(tmp_path, sites.WAITS_FOR_THE_OTHERS)
     ended = launched(tmp_path, "run", workers=2, site=site)
@@ -150,6 +152,7 @@ def test_any_number_of_workers_tasks_and_partitions(mill: Mill, tmp_path: Path) 
     assert outputs(mill.ran("usual", RECIPE + PRODUCTS)) == found[1]
 
 
+@pytest.mark.slow
 def test_forks_are_as_good_as_processes(mill: Mill) -> None:
     """What the other tests rest on: a run in a fork makes the products of a real one."""
     (mill.base / "recipe.yaml").write_text(RECIPE)

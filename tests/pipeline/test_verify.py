@@ -32,8 +32,9 @@ MANIFEST = "shards/manifest.json"
 
 @pytest.fixture(scope="module")
 def whole(mill: Mill) -> Path:
-    """A finished run with five shards: four of domain rows, one held out."""
-    root = mill.ran("whole", RECIPE + PRODUCTS, "shards.tokens_per_shard=2000")
+    """A finished run with four shards: three of domain rows, one held out."""
+    few = ("execution.partitions=1", "execution.task_bytes=1000000")  # files to copy
+    root = mill.ran("whole", RECIPE + PRODUCTS, "shards.tokens_per_shard=2000", *few)
     verdict = verify(root)
     assert verdict.faults == verdict.skipped == []
     assert len(list(root.glob(f"{ROWS}*.bin"))) == 3
@@ -300,7 +301,7 @@ def test_side_files_that_do_not_agree(root: Path, released: Path, suffix: str) -
 
 
 @pytest.mark.parametrize("suffix", formats.SUFFIXES)
-@pytest.mark.parametrize("data", [b"", b"x"])
+@pytest.mark.parametrize("data", [b"", pytest.param(b"x", marks=pytest.mark.slow)])
 def test_side_files_that_are_none(root: Path, released: Path, suffix: str, data: bytes) -> None:
     (root / f"{ROWS}0{suffix}").write_bytes(data)
     forge(root)
