@@ -26,7 +26,7 @@ from .markdown import from_minimal_html, unescape_formulas
 from .sanitise import Shield
 
 if TYPE_CHECKING:
-    from .blocks.model import Found
+    from corpusmill.stages.extract.blocks.model import Found
 
 Format = Literal["text", "markdown"]
 
@@ -104,7 +104,7 @@ _TABLE_TAIL = re.compile(r"\| $", re.MULTILINE)
 
 def own_content(html: str, *, form: Format = "text") -> Found:
     """The page's main content by our block model."""
-    from .blocks.model import main_content
+    from corpusmill.stages.extract.blocks.model import main_content
 
     found: Found = _guard("own", lambda: main_content(html, form))
     return found

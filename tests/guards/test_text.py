@@ -10,7 +10,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 MAX_LINES = 450
-LONGER: set[str] = set()
+LONGER: set[str] = {
+    "stages/extract/blocks/features.py",  # one compiled function over shared arrays
+    "stages/extract/blocks/scan.py",  # one compiled function: a state machine
+}
 """Files that may be longer, each with its reason beside it."""
 
 TEXT = {".py", ".md", ".toml", ".yaml", ".yml", ".txt", ".sh", ".cfg", ".in", ""}

@@ -2,8 +2,8 @@
 """The third compiled pass: a row of integers for each block, from which the model scores it.
 
 All features are integers: counts, flags, distances, and shares in thousandths (rounded down), so
-that no threshold can fall on the last bit of a float. ``NAMES`` names the columns in the order in
-which the kernel writes them. Importing this module compiles (or loads) the kernel.
+that no threshold can fall on the last bit of a float. `columns.NAMES` names them
+in order. Importing this module compiles (or loads) the kernel.
 
 A block is *good* if it has at least 60 characters and less than 40 % of its bytes in links. An
 element's *unit* is what repeats: its nearest ancestor (or itself) with at least two siblings of
@@ -17,89 +17,75 @@ from numba import types
 
 from corpusmill.stages.compiled import array, kernel, out
 
-from .vocabulary import CLASS_GROUPS, TAG, TAGS, TEXT_GROUPS
-
-# columns and bits of the passes before (see `scan` why they stand here again)
-TAG_ID, PARENT, DEPTH, GROUPS, SIGNATURE, BLOCK0, BLOCK1, IMAGES0, IMAGES1, MARKS, ORDER, SPAN = (
-    range(12)
-)
-OWNER, START, END, LINKS, LINK_BYTES, BOLD_BYTES, IMAGES, IS_PRE, TIMES, BREAKS = range(10)
-(
-    CHARS, WORDS, UPPER, DIGITS, PUNCTUATION, COMMAS, SENTENCES, LAST, FIRST, NOT_ASCII, FUNCTION,
-    SYMBOLS, CURRENCY, LONG, IN_TITLE, HASH, TEXT_GROUP_BITS, HITS, UNSPACED_CHARS, CAPITALS,
-) = range(20)  # fmt: skip
-
-N_CLASS = len(CLASS_GROUPS)
-N_TEXT = len(TEXT_GROUPS)
-LEVELS = 5
-"""Ancestors (the block's own element first) of which size and links are features."""
-NEIGHBOURS = 3
-FAR = 99
-"""Distance to an ancestor that is not there."""
-
-_ANCESTOR_TAGS = (
-    "li", "td", "th", "pre", "dd", "blockquote", "figcaption", "article", "section", "header",
-    "aside", "form", "table", "ul", "ol", "dl", "figure", "details", "button", "main", "noscript",
-    "address", "h1", "h2", "h3", "fieldset",
+from .columns import (
+    ANCESTOR_TAGS,
+    BLOCK0,
+    BLOCK1,
+    BOLD_BYTES,
+    BREAKS,
+    CAPITALS,
+    CHARS,
+    COMMAS,
+    CURRENCY,
+    DEPTH,
+    DIGITS,
+    END,
+    FAR,
+    FIRST,
+    FUNCTION,
+    G_BLOCKS,
+    G_FIRST,
+    G_LINK,
+    G_SIZE,
+    G_WORDS,
+    GROUP_COLUMNS,
+    HASH,
+    HITS,
+    IMAGES0,
+    IMAGES1,
+    IN_TITLE,
+    IS_PRE,
+    K_ARTICLE,
+    K_COUNT,
+    K_LAST,
+    K_LEADER,
+    K_LINK,
+    K_MARKS,
+    K_NUMBER,
+    K_SIZE,
+    K_WORDS,
+    KIN_COLUMNS,
+    LAST,
+    LAYOUT,
+    LEVELS,
+    LINK_BYTES,
+    LINKS,
+    LONG,
+    N_ANCESTOR_TAGS,
+    N_CLASS,
+    N_TEXT,
+    NAMES,
+    NEIGHBOURS,
+    NOT_ASCII,
+    OWNER,
+    PARENT,
+    PUNCTUATION,
+    SENTENCES,
+    SIGNATURE,
+    START,
+    SYMBOLS,
+    TAG_ID,
+    TEXT_GROUP_BITS,
+    TIMES,
+    UNSPACED_CHARS,
+    UPPER,
+    WINDOWS,
+    WORDS,
 )  # fmt: skip
-N_ANCESTOR_TAGS = len(_ANCESTOR_TAGS)
-TAG_SLOT = np.full(len(TAGS), -1, np.int64)
-"""Tag number to its place among the ancestors' tags, -1 for none."""
-for _slot, _tag in enumerate(_ANCESTOR_TAGS):
-    TAG_SLOT[TAG[_tag]] = _slot
+from .groups import group_sums, inherit
+from .vocabulary import CLASS_GROUPS, TAG, TEXT_GROUPS
 
 _H1, _H6, _P, _LI, _TD, _TH, _ARTICLE = (TAG[name] for name in "h1 h6 p li td th article".split())
-
-_SHAPE = (
-    "chars words word_length upper digits punctuation commas sentences last first not_ascii "
-    "function symbols currency long in_title hits unspaced capitals pre times breaks bold "
-    "link_share links link_all repeats repeated_before good"
-).split()
-_PLACE = (
-    "index index_share from_end words_before words_before_share words_after depth tag same_as_h1 "
-    "after_h1 words_after_h1 title_block_distance"
-).split()
-_LEVEL = ("words_share good_share link_share blocks same_siblings words position images").split()
-_UNIT = (
-    "level words link_share siblings sibling_words headings linked_headings position blocks "
-    "images siblings_link_share run"
-).split()
-_DESCENT = (
-    "inside_35 inside_50 inside_80 before_50 after_50 blocks_after_50 words_after_50 climb_50 "
-    "below_50 share_50 link_share_50 in_run before_run after_run run_share articles in_article "
-    "article_share article_number signature_share signature_blocks signature_words "
-    "signature_link_share group_share group_link_share"
-).split()
-_HEADING = "level distance words link linked_share words_of".split()
-_NEIGHBOUR = "words link_share tag good same_signature heading".split()
-_WINDOW = "words link_share good".split()
-_PAGE = (
-    "blocks words link_share good_share p_share li_share td_share headings images forms "
-    "deepest_50_share run_share mean_words currency comment_share thread_share card_share "
-    "not_ascii unspaced function h1 articles"
-).split()
-WINDOWS = (2, 5, 12)
-
-NAMES: tuple[str, ...] = (
-    *_SHAPE,
-    *(f"text_{name}" for name, _ in TEXT_GROUPS),
-    *_PLACE,
-    *(f"class_{name}" for name, _ in CLASS_GROUPS),
-    *(f"near_{tag}" for tag in _ANCESTOR_TAGS),
-    "hidden", "aria_hidden", "not_displayed", "in_noscript", "role_main",
-    *(f"up{level}_{name}" for level in range(LEVELS) for name in _LEVEL),
-    *(f"unit_{name}" for name in _UNIT),
-    *_DESCENT,
-    *(f"heading_{name}" for name in _HEADING),
-    *(f"heading_{name}" for name, _ in TEXT_GROUPS),
-    *(f"{where}{i}_{name}" for where in ("before", "after") for i in range(1, NEIGHBOURS + 1)
-      for name in _NEIGHBOUR),
-    *(f"window{width}_{name}" for width in WINDOWS for name in _WINDOW),
-    *(f"page_{name}" for name in _PAGE),
-)  # fmt: skip
-N_FEATURES = len(NAMES)
-N_PAGE = len(_PAGE)
-PAGE_START = N_FEATURES - N_PAGE
 
 _G_COMMENT, _G_THREAD, _G_CARD, _G_ITEM, _G_REVIEW = (
     [name for name, _ in CLASS_GROUPS].index(name)
@@ -116,7 +102,7 @@ _GOOD_CHARS = 60
     NAMES.index(first)
     for first in (
         "chars", f"text_{TEXT_GROUPS[0][0]}", "index", f"class_{CLASS_GROUPS[0][0]}",
-        f"near_{_ANCESTOR_TAGS[0]}", "hidden", "up0_words_share", "unit_level", "inside_35",
+        f"near_{ANCESTOR_TAGS[0]}", "hidden", "up0_words_share", "unit_level", "inside_35",
         "heading_level", f"heading_{TEXT_GROUPS[0][0]}", "before1_words",
         f"window{WINDOWS[0]}_words", "page_blocks",
     )
@@ -190,67 +176,10 @@ def features(  # type: ignore[no-untyped-def]
         capacity *= 2
     slots = np.uint64(capacity - 1)
     key_of = np.full(capacity, -1, np.int64)
-    n_same = np.zeros(ne, np.int64)
-    same_words = np.zeros(ne, np.int64)
-    same_link = np.zeros(ne, np.int64)
-    same_size = np.zeros(ne, np.int64)
-    same_last = np.zeros(ne, np.int64)
-    leader = np.zeros(ne, np.int64)
-    number = np.zeros(ne, np.int64)
     near_class = np.full((ne, N_CLASS), FAR, np.int16)
     near_tag = np.full((ne, N_ANCESTOR_TAGS), FAR, np.int16)
-    marks = np.zeros(ne, np.int64)
-    article_number = np.zeros(ne, np.int64)
-    articles = 0
-    for e in range(ne):
-        parent = elements[e, PARENT]
-        if parent >= 0:
-            for g in range(N_CLASS):
-                if near_class[parent, g] < FAR:
-                    near_class[e, g] = near_class[parent, g] + 1
-            for g in range(N_ANCESTOR_TAGS):
-                if near_tag[parent, g] < FAR:
-                    near_tag[e, g] = near_tag[parent, g] + 1
-            marks[e] = marks[parent]
-            article_number[e] = article_number[parent]
-        bits = elements[e, GROUPS]
-        g = 0
-        while bits:
-            if bits & 1:
-                near_class[e, g] = 0
-            bits >>= 1
-            g += 1
-        tag = elements[e, TAG_ID]
-        if tag_slot[tag] >= 0:
-            near_tag[e, tag_slot[tag]] = 0
-        marks[e] |= elements[e, MARKS]
-        if tag == _ARTICLE:
-            articles += 1
-            article_number[e] = articles
-        key = (np.uint64(elements[e, SIGNATURE]) ^ np.uint64(parent + 1)) * np.uint64(
-            11400714819323198485
-        )
-        slot = (key >> np.uint64(24)) & slots
-        while key_of[slot] >= 0:
-            other = key_of[slot]
-            if (
-                elements[other, SIGNATURE] == elements[e, SIGNATURE]
-                and elements[other, PARENT] == parent
-            ):
-                break
-            slot = (slot + np.uint64(1)) & slots
-        if key_of[slot] < 0:
-            key_of[slot] = e
-        first = key_of[slot]
-        leader[e] = first
-        number[e] = n_same[first]
-        n_same[first] += 1
-        b0 = elements[e, BLOCK0]
-        b1 = elements[e, BLOCK1]
-        same_words[first] += words[b1] - words[b0]
-        same_link[first] += link[b1] - link[b0]
-        same_size[first] += size[b1] - size[b0]
-        same_last[first] = e
+    kin = np.zeros((ne, KIN_COLUMNS), np.int64)
+    articles = inherit(ne, elements, words, link, size, tag_slot, key_of, near_class, near_tag, kin)
 
     # ---- the deepest elements that hold most of the good text
     best = np.zeros(3, np.int64)
@@ -312,52 +241,10 @@ def features(  # type: ignore[no-untyped-def]
         first_of[b] = key_of[slot]
         before[b] = repeats[first_of[b]]
         repeats[first_of[b]] += 1
-    sig_first = np.zeros(nb, np.int64)
-    sig_blocks = np.zeros(nb, np.int64)
-    sig_words = np.zeros(nb, np.int64)
-    sig_link = np.zeros(nb, np.int64)
-    sig_size = np.zeros(nb, np.int64)
-    key_of[:] = -1
-    for b in range(nb):
-        own = elements[blocks[b, OWNER], SIGNATURE]
-        slot = ((np.uint64(own) * np.uint64(11400714819323198485)) >> np.uint64(24)) & slots
-        while key_of[slot] >= 0 and elements[blocks[key_of[slot], OWNER], SIGNATURE] != own:
-            slot = (slot + np.uint64(1)) & slots
-        if key_of[slot] < 0:
-            key_of[slot] = b
-        j = key_of[slot]
-        sig_first[b] = j
-        sig_blocks[j] += 1
-        sig_words[j] += measures[b, WORDS]
-        sig_link[j] += blocks[b, LINK_BYTES]
-        sig_size[j] += blocks[b, END] - blocks[b, START]
-    # the same by tag and class of the parent too
-    group_first = np.zeros(nb, np.int64)
-    group_words = np.zeros(nb, np.int64)
-    group_link = np.zeros(nb, np.int64)
-    group_size = np.zeros(nb, np.int64)
-    key_of[:] = -1
-    for b in range(nb):
-        own = elements[blocks[b, OWNER], SIGNATURE]
-        up = max(elements[blocks[b, OWNER], PARENT], 0)
-        upper = elements[up, SIGNATURE]
-        key = (np.uint64(own) * np.uint64(31) ^ np.uint64(upper)) * np.uint64(11400714819323198485)
-        slot = (key >> np.uint64(24)) & slots
-        while key_of[slot] >= 0:
-            j = key_of[slot]
-            if (
-                elements[blocks[j, OWNER], SIGNATURE] == own
-                and elements[max(elements[blocks[j, OWNER], PARENT], 0), SIGNATURE] == upper
-            ):
-                break
-            slot = (slot + np.uint64(1)) & slots
-        if key_of[slot] < 0:
-            key_of[slot] = b
-        j = key_of[slot]
-        group_first[b] = j
-        group_words[j] += measures[b, WORDS]
-        group_link[j] += blocks[b, LINK_BYTES]
-        group_size[j] += blocks[b, END] - blocks[b, START]
+    same = np.zeros((nb, GROUP_COLUMNS), np.int64)
+    same_up = np.zeros((nb, GROUP_COLUMNS), np.int64)
+    group_sums(nb, elements, blocks, measures, 0, key_of, same)
+    group_sums(nb, elements, blocks, measures, 1, key_of, same_up)
 
     comment_words = thread_words = card_words = 0
     for b in range(nb):
@@ -429,7 +316,7 @@ def features(  # type: ignore[no-untyped-def]
         for g in range(N_ANCESTOR_TAGS):
             f[_TAG0 + g] = near_tag[e, g]
         for g in range(5):
-            f[_MARK0 + g] = (marks[e] >> g) & 1
+            f[_MARK0 + g] = (kin[e, K_MARKS] >> g) & 1
         # ancestors
         k = _UP0
         up = e
@@ -440,36 +327,36 @@ def features(  # type: ignore[no-untyped-def]
             f[k + 1] = _share(good[b1] - good[b0], all_good)
             f[k + 2] = _share(link[b1] - link[b0], size[b1] - size[b0])
             f[k + 3] = b1 - b0
-            f[k + 4] = n_same[leader[up]]
+            f[k + 4] = kin[kin[up, K_LEADER], K_COUNT]
             f[k + 5] = words[b1] - words[b0]
-            f[k + 6] = number[up]
+            f[k + 6] = kin[up, K_NUMBER]
             f[k + 7] = elements[up, IMAGES1] - elements[up, IMAGES0]
             k += 8
             up = max(elements[up, PARENT], 0)
         # the repeated unit
         up = e
         level = 0
-        while up > 0 and n_same[leader[up]] < 3:
+        while up > 0 and kin[kin[up, K_LEADER], K_COUNT] < 3:
             up = elements[up, PARENT]
             level += 1
         if up > 0:
             b0 = elements[up, BLOCK0]
             b1 = elements[up, BLOCK1]
-            first = leader[up]
+            first = kin[up, K_LEADER]
             f[_UNIT0] = level
             f[_UNIT0 + 1] = words[b1] - words[b0]
             f[_UNIT0 + 2] = _share(link[b1] - link[b0], size[b1] - size[b0])
-            f[_UNIT0 + 3] = n_same[first]
-            f[_UNIT0 + 4] = same_words[first] // n_same[first]
+            f[_UNIT0 + 3] = kin[first, K_COUNT]
+            f[_UNIT0 + 4] = kin[first, K_WORDS] // kin[first, K_COUNT]
             f[_UNIT0 + 5] = heads[b1] - heads[b0]
             f[_UNIT0 + 6] = linked_heads[b1] - linked_heads[b0]
-            f[_UNIT0 + 7] = number[up]
+            f[_UNIT0 + 7] = kin[up, K_NUMBER]
             f[_UNIT0 + 8] = b1 - b0
             f[_UNIT0 + 9] = elements[up, IMAGES1] - elements[up, IMAGES0]
-            f[_UNIT0 + 10] = _share(same_link[first], same_size[first])
-            last = same_last[first]
+            f[_UNIT0 + 10] = _share(kin[first, K_LINK], kin[first, K_SIZE])
+            last = kin[first, K_LAST]
             span = words[elements[last, BLOCK1]] - words[elements[first, BLOCK0]]
-            f[_UNIT0 + 11] = _share(same_words[first], span)
+            f[_UNIT0 + 11] = _share(kin[first, K_WORDS], span)
         else:
             f[_UNIT0] = FAR
             for j in range(1, 12):
@@ -506,15 +393,15 @@ def features(  # type: ignore[no-untyped-def]
             if up > 0
             else -1
         )
-        f[_DESCENT0 + 18] = article_number[e]
-        j = sig_first[b]
-        f[_DESCENT0 + 19] = _share(sig_words[j], all_words)
-        f[_DESCENT0 + 20] = sig_blocks[j]
-        f[_DESCENT0 + 21] = sig_words[j] // sig_blocks[j]
-        f[_DESCENT0 + 22] = _share(sig_link[j], sig_size[j])
-        j = group_first[b]
-        f[_DESCENT0 + 23] = _share(group_words[j], all_words)
-        f[_DESCENT0 + 24] = _share(group_link[j], group_size[j])
+        f[_DESCENT0 + 18] = kin[e, K_ARTICLE]
+        j = same[b, G_FIRST]
+        f[_DESCENT0 + 19] = _share(same[j, G_WORDS], all_words)
+        f[_DESCENT0 + 20] = same[j, G_BLOCKS]
+        f[_DESCENT0 + 21] = same[j, G_WORDS] // same[j, G_BLOCKS]
+        f[_DESCENT0 + 22] = _share(same[j, G_LINK], same[j, G_SIZE])
+        j = same_up[b, G_FIRST]
+        f[_DESCENT0 + 23] = _share(same_up[j, G_WORDS], all_words)
+        f[_DESCENT0 + 24] = _share(same_up[j, G_LINK], same_up[j, G_SIZE])
         # the heading before
         if heading >= 0:
             f[_HEADING0] = elements[blocks[heading, OWNER], TAG_ID] - _H1 + 1
@@ -590,3 +477,9 @@ def features(  # type: ignore[no-untyped-def]
         f[_PAGE0 + 19] = _share(function, all_words)
         f[_PAGE0 + 20] = n_h1
         f[_PAGE0 + 21] = articles
+
+
+@kernel(types.int64())
+def layout():  # type: ignore[no-untyped-def]
+    """The `LAYOUT` that this module was compiled with."""
+    return LAYOUT

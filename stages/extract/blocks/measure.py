@@ -16,16 +16,33 @@ from numba import types
 from corpusmill.stages.compiled import array, kernel, out
 from corpusmill.stages.unicode_data import ALPHA, DIGIT, MARK, PUNCT, UNSPACED, WORD
 
+from .columns import (
+    CAPITALS,
+    CHARS,
+    COMMAS,
+    CURRENCY,
+    DIGITS,
+    END,
+    FIRST,
+    FUNCTION,
+    HASH,
+    HITS,
+    IN_TITLE,
+    LAST,
+    LAYOUT,
+    LONG,
+    NOT_ASCII,
+    PUNCTUATION,
+    SENTENCES,
+    START,
+    SYMBOLS,
+    TEXT_GROUP_BITS,
+    UNSPACED_CHARS,
+    UPPER,
+    WORDS,
+)
 from .vocabulary import FNV_PRIME, FNV_START, FUNCTION_BIT
 
-# columns of a block, as `scan` writes them (see there why they stand here again)
-START, END = 1, 2
-# columns of a block's measure
-(
-    CHARS, WORDS, UPPER, DIGITS, PUNCTUATION, COMMAS, SENTENCES, LAST, FIRST, NOT_ASCII, FUNCTION,
-    SYMBOLS, CURRENCY, LONG, IN_TITLE, HASH, GROUPS, HITS, UNSPACED_CHARS, CAPITALS,
-) = range(20)  # fmt: skip
-MEASURE_COLUMNS = 20
 MAX_TITLE_WORDS = 64
 
 _int: Any = np.int64  # loads of bytes: mypy sees no scalars where the compiler does
@@ -217,7 +234,13 @@ def measure(  # type: ignore[no-untyped-def]
         result[b, LONG] = long_words
         result[b, IN_TITLE] = in_title
         result[b, HASH] = _int(whole)
-        result[b, GROUPS] = groups
+        result[b, TEXT_GROUP_BITS] = groups
         result[b, HITS] = hits
         result[b, UNSPACED_CHARS] = unspaced
         result[b, CAPITALS] = capitals
+
+
+@kernel(types.int64())
+def layout():  # type: ignore[no-untyped-def]
+    """The `LAYOUT` that this module was compiled with."""
+    return LAYOUT

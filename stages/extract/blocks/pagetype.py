@@ -21,7 +21,7 @@ _TAG_ID, _OWNER, _WORDS = 0, 0, 1
 
 def page_row(page: Blocks, kept: Sequence[int]) -> npt.NDArray[np.int32]:
     """The row, 1 by n. `kept` is not empty."""
-    from .features import FAR, NAMES, PAGE_START
+    from .columns import FAR, NAMES, PAGE_START
 
     chosen = list(kept)
     rows = page.rows[chosen].astype(np.int64)

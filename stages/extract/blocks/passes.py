@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from corpusmill.pipeline.errors import IntegrityError
+
+from . import columns
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -16,8 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """The blocks of a page, in document order. Column numbers are in `scan`, `measure` and
-    `features`."""
+    """The blocks of a page, in document order. Column numbers are in `columns`."""
 
     text: bytes
     """The clean text of all blocks, a line break after each (UTF-8, code marks included)."""
@@ -51,6 +54,20 @@ def _kit() -> _Kit:
     from . import features, measure, scan
     from .vocabulary import TAG_KINDS, class_table, tag_table, text_table
 
+    kernels: tuple[tuple[Any, Any], ...] = (
+        (scan, scan.scan),
+        (measure, measure.measure),
+        (features, features.features),
+    )
+    for module, function in kernels:
+        if module.layout() != columns.LAYOUT:  # compiled from other sources, then cached
+            function.recompile()
+            module.layout.recompile()
+        if module.layout() != columns.LAYOUT:
+            raise IntegrityError(
+                f"{module.__name__} was compiled from other sources",
+                hint="remove the folder __pycache__ beside it (or NUMBA_CACHE_DIR)",
+            )
     tag_keys, tag_values = tag_table()
     class_keys, class_values = class_table()
     text_keys, text_values = text_table()
@@ -92,28 +109,28 @@ def analyse(markup: bytes, *, prune: bool = True) -> Blocks:
     n_tags = markup.count(b"<")
     size = n_tags - markup.count(b"</") + 2
     text = np.empty(len(data) + n_tags + 1, np.uint8)
-    elements = np.zeros((size, kit.scan.ELEMENT_COLUMNS), np.int64)
-    blocks = np.zeros((2 * n_tags + 2, kit.scan.BLOCK_COLUMNS), np.int64)
+    elements = np.zeros((size, columns.ELEMENT_COLUMNS), np.int64)
+    blocks = np.zeros((2 * n_tags + 2, columns.BLOCK_COLUMNS), np.int64)
     stack = np.zeros((size, 4), np.int64)
-    info = np.zeros(kit.scan.INFO_SIZE, np.int64)
+    info = np.zeros(columns.INFO_SIZE, np.int64)
     kit.scan.scan(
         data, a["tag_keys"], a["tag_values"], a["tag_kinds"], a["class_keys"], a["class_values"],
         int(prune), text, elements, blocks, stack, info,
     )  # fmt: skip
-    n_elements, n_blocks = int(info[kit.scan.N_ELEMENTS]), int(info[kit.scan.N_BLOCKS])
+    n_elements, n_blocks = int(info[columns.N_ELEMENTS]), int(info[columns.N_BLOCKS])
     elements, blocks = elements[:n_elements].copy(), blocks[:n_blocks].copy()
-    measures = np.zeros((n_blocks, kit.measure.MEASURE_COLUMNS), np.int64)
-    rows = np.zeros((n_blocks, kit.features.N_FEATURES), np.int32)
+    measures = np.zeros((n_blocks, columns.MEASURE_COLUMNS), np.int64)
+    rows = np.zeros((n_blocks, columns.N_FEATURES), np.int32)
     if n_blocks:
         kit.measure.measure(
-            data, int(info[kit.scan.TITLE0]), int(info[kit.scan.TITLE1]), text, n_blocks, blocks,
+            data, int(info[columns.TITLE0]), int(info[columns.TITLE1]), text, n_blocks, blocks,
             a["flags"], a["text_keys"], a["text_values"], measures,
         )  # fmt: skip
         kit.features.features(
-            n_elements, elements, n_blocks, blocks, measures, int(info[kit.scan.N_FORMS]),
-            kit.features.TAG_SLOT, rows,
+            n_elements, elements, n_blocks, blocks, measures, int(info[columns.N_FORMS]),
+            columns.TAG_SLOT, rows,
         )  # fmt: skip
-    used = int(info[kit.scan.N_BYTES])
+    used = int(info[columns.N_BYTES])
     return Blocks(
-        text[:used].tobytes(), elements, blocks, measures, rows, int(info[kit.scan.OUTSIDE_WORDS])
+        text[:used].tobytes(), elements, blocks, measures, rows, int(info[columns.OUTSIDE_WORDS])
     )

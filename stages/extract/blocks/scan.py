@@ -9,12 +9,9 @@ A **block** is a run of text between block-level boundaries; inline elements sta
 ``br`` is a line break in it, two in a row end it. A ``pre`` is one block, its text verbatim; in all
 others white space is collapsed. Bytes 1 and 2 in a text stand around inline ``code``.
 
-Rows of `elements` and `blocks` are arrays of integers; the columns are named below. Element 0 is
-the root. Importing this module compiles (or loads) the kernel: see `corpusmill.stages.compiled`.
+Rows of `elements` and `blocks` are arrays of integers; their columns are named in `columns`.
+Element 0 is the root. Importing this module compiles (or loads) the kernel.
 """
-
-# The constants of columns are written out in each module of kernels: compiled code is cached by
-# its own file, and a constant that changed in another file would not be seen.
 
 from __future__ import annotations
 
@@ -25,32 +22,58 @@ from numba import types
 
 from corpusmill.stages.compiled import array, kernel, out
 
-from .vocabulary import BLOCK, BREAK, FNV_PRIME, FNV_START, PRUNE, RAW, SKIP, TAG, VOID, key_of
-
-# columns of an element
-TAG_ID, PARENT, DEPTH, GROUPS, SIGNATURE, BLOCK0, BLOCK1, IMAGES0, IMAGES1, MARKS, ORDER, SPAN = (
-    range(12)
+from .attributes import read_attributes
+from .columns import (
+    A_GROUPS,
+    A_MARKS,
+    A_PRUNE,
+    A_SIGNATURE,
+    A_SPAN,
+    ATTRIBUTE_COLUMNS,
+    BLOCK0,
+    BLOCK1,
+    BOLD_BYTES,
+    BREAKS,
+    DEPTH,
+    END,
+    GROUPS,
+    IMAGES,
+    IMAGES0,
+    IMAGES1,
+    IN_NOSCRIPT,
+    IS_PRE,
+    LAYOUT,
+    LINK_BYTES,
+    LINKS,
+    MARKS,
+    N_BLOCKS,
+    N_BYTES,
+    N_ELEMENTS,
+    N_FORMS,
+    ORDER,
+    OUTSIDE_WORDS,
+    OWNER,
+    PARENT,
+    SIGNATURE,
+    SPAN,
+    STACK_ELEMENT,
+    STACK_KEY,
+    STACK_KIND,
+    STACK_TAG,
+    START,
+    TAG_ID,
+    TIMES,
+    TITLE0,
+    TITLE1,
 )
-ELEMENT_COLUMNS = 12
-# bits of MARKS
-HIDDEN, ARIA_HIDDEN, NOT_DISPLAYED, IN_NOSCRIPT, ROLE_MAIN, HEADER_CELL = (
-    1 << bit for bit in range(6)
-)
-# columns of a block
-OWNER, START, END, LINKS, LINK_BYTES, BOLD_BYTES, IMAGES, IS_PRE, TIMES, BREAKS = range(10)
-BLOCK_COLUMNS = 10
-# columns of the stack of open elements
-STACK_KEY, STACK_TAG, STACK_KIND, STACK_ELEMENT = range(4)
-# what `info` returns
-N_ELEMENTS, N_BLOCKS, N_BYTES, OUTSIDE_WORDS, N_FORMS, TITLE0, TITLE1 = range(7)
-INFO_SIZE = 7
+from .vocabulary import BLOCK, BREAK, FNV_PRIME, FNV_START, PRUNE, RAW, SKIP, TAG, VOID
 
 _STOP_SAME_TAG = 512
 
 _A, _B, _STRONG, _CODE, _PRE, _BR, _HEAD, _TITLE, _IMG, _TIME, _NOSCRIPT, _FORM, _TH = (
     TAG[name] for name in "a b strong code pre br head title img time noscript form th".split()
 )
-_LI, _OL = TAG["li"], TAG["ol"]
+_LI = TAG["li"]
 _TEXT_KIND = 7  # an inline element, on the stack
 
 
@@ -59,18 +82,6 @@ _int: Any = np.int64  # loads of bytes: mypy sees no scalars where the compiler 
 # Hashes are unsigned: a signed product that overflows is undefined to the compiler.
 _FNV_START, _FNV_PRIME, _SHIFT = np.uint64(FNV_START), np.uint64(FNV_PRIME), np.uint64(20)
 
-
-def _name(name: str) -> np.uint64:
-    return np.uint64(key_of(name))
-
-
-_CLASS, _ID, _ROLE, _ITEMPROP, _STYLE, _HIDDEN, _ARIA, _COLSPAN, _ARIA_LABEL = (
-    _name(name)
-    for name in "class id role itemprop style hidden aria-hidden colspan aria-label".split()
-)
-_ROLE_MAIN = _name("main")
-_PRUNED_ROLES = tuple(_name(r) for r in "navigation menu contentinfo search dialog".split())
-_R0, _R1, _R2, _R3, _R4 = _PRUNED_ROLES
 
 _u8 = array(types.uint8)
 _i64 = array(types.int64)
@@ -95,7 +106,7 @@ def scan(  # type: ignore[no-untyped-def]
     """
     n = data.shape[0]
     tag_slots = np.uint64(tag_keys.shape[0] - 1)
-    class_slots = np.uint64(class_keys.shape[0] - 1)
+    found = np.zeros(ATTRIBUTE_COLUMNS, np.int64)
     i = 0
     size = 0
     ne = 1
@@ -230,105 +241,11 @@ def scan(  # type: ignore[no-untyped-def]
         if tag == 0 and hyphen:
             kind = BLOCK
 
-        groups = 0
-        marks = 0
-        signature = _FNV_START
-        span = 1
-        pruning = 0
         if markup == 1:
             # ---- its attributes
-            signature = key
-            while i < n and data[i] != 62:
-                c = _int(data[i])
-                if c <= 32 or c == 47:
-                    i += 1
-                    continue
-                name = _FNV_START
-                while i < n:
-                    c = _int(data[i])
-                    if c == 61 or c == 62 or c <= 32:
-                        break
-                    name = (name ^ np.uint64(c)) * _FNV_PRIME
-                    i += 1
-                v0 = i
-                v1 = i
-                if i < n and data[i] == 61:
-                    i += 1
-                    if i < n and data[i] == 34:
-                        i += 1
-                        v0 = i
-                        while i < n and data[i] != 34:
-                            i += 1
-                        v1 = i
-                        i += 1
-                    else:
-                        v0 = i
-                        while i < n and data[i] != 62 and data[i] > 32:
-                            i += 1
-                        v1 = i
-                if kind != BLOCK and kind != PRUNE:
-                    continue
-                if name == _CLASS or name == _ID or name == _ROLE or name == _ITEMPROP:
-                    word = _FNV_START
-                    length = 0
-                    lower = 0
-                    value = _FNV_START
-                    for j in range(v0, v1 + 1):
-                        c = _int(data[j]) if j < v1 else 32
-                        upper = c >= 65 and c <= 90
-                        if length > 0 and not ((c >= 97 and c <= 122) or (upper and lower == 0)):
-                            slot = (word >> _SHIFT) & class_slots
-                            while class_keys[slot] != 0 and class_keys[slot] != word:
-                                slot = (slot + np.uint64(1)) & class_slots
-                            if class_keys[slot] != 0:
-                                groups |= class_values[slot]
-                            word = _FNV_START
-                            length = 0
-                        if upper or (c >= 97 and c <= 122):
-                            word = (word ^ np.uint64(c | 32)) * _FNV_PRIME
-                            length += 1
-                            lower = 0 if upper else 1
-                        if j < v1:
-                            value = (value ^ np.uint64(c)) * _FNV_PRIME
-                    if name == _CLASS:
-                        signature = (signature ^ value) * _FNV_PRIME
-                    elif name == _ROLE:
-                        if value == _ROLE_MAIN:
-                            marks |= ROLE_MAIN
-                        elif (
-                            value == _R0
-                            or value == _R1
-                            or value == _R2
-                            or value == _R3
-                            or (value == _R4)
-                        ):
-                            pruning = 1
-                elif name == _HIDDEN:
-                    marks |= HIDDEN
-                elif name == _ARIA:
-                    if v1 - v0 == 4:
-                        marks |= ARIA_HIDDEN
-                elif name == _STYLE:
-                    j = v0
-                    while j + 8 < v1:
-                        if (
-                            data[j] == 100
-                            and data[j + 1] == 105
-                            and data[j + 4] == 108
-                            and (data[j + 6] == 121)
-                        ):
-                            j += 7
-                            while j < v1 and (data[j] == 58 or data[j] <= 32):
-                                j += 1
-                            if j + 4 <= v1 and data[j] == 110 and data[j + 3] == 101:
-                                marks |= NOT_DISPLAYED
-                        j += 1
-                elif name == _COLSPAN:
-                    span = 0
-                    for j in range(v0, min(v1, v0 + 3)):
-                        if data[j] >= 48 and data[j] <= 57:
-                            span = span * 10 + _int(data[j]) - 48
-                    span = min(max(span, 1), 100)
+            i = read_attributes(
+                data, i, key, kind == BLOCK or kind == PRUNE, class_keys, class_values, found
+            )
             i += 1
         else:
             while i < n and data[i] != 62:
@@ -456,7 +373,7 @@ def scan(  # type: ignore[no-untyped-def]
                 sp += 1
                 skip = sp
                 continue
-            if kind == PRUNE or pruning:
+            if kind == PRUNE or found[A_PRUNE]:
                 if pruned == 0 and prune and pre == 0:
                     pruned = sp + 1
                     in_word = 0
@@ -468,14 +385,14 @@ def scan(  # type: ignore[no-untyped-def]
                     elements[ne, TAG_ID] = tag
                     elements[ne, PARENT] = here
                     elements[ne, DEPTH] = elements[here, DEPTH] + 1
-                    elements[ne, GROUPS] = groups
-                    elements[ne, SIGNATURE] = _int(signature)
+                    elements[ne, GROUPS] = found[A_GROUPS]
+                    elements[ne, SIGNATURE] = found[A_SIGNATURE]
                     elements[ne, BLOCK0] = nb
                     elements[ne, IMAGES0] = images
+                    elements[ne, MARKS] = found[A_MARKS]
                     if noscript > 0 or tag == _NOSCRIPT:
-                        marks |= IN_NOSCRIPT
-                    elements[ne, MARKS] = marks
-                    elements[ne, SPAN] = span
+                        elements[ne, MARKS] |= IN_NOSCRIPT
+                    elements[ne, SPAN] = found[A_SPAN]
                     if tag == _LI:
                         elements[here, ORDER] += 1
                         elements[ne, ORDER] = 0
@@ -561,3 +478,9 @@ def scan(  # type: ignore[no-untyped-def]
     info[N_BYTES] = size
     info[OUTSIDE_WORDS] = outside
     info[N_FORMS] = forms
+
+
+@kernel(types.int64())
+def layout():  # type: ignore[no-untyped-def]
+    """The `LAYOUT` that this module was compiled with."""
+    return LAYOUT

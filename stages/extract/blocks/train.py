@@ -156,7 +156,7 @@ def fit(pages: Sequence[Example], threads: int) -> Weights:
     booster = lightgbm.train({**_MODEL, "num_threads": threads}, data, num_boost_round=TREES)
     forests = {"main": forest_of(booster)}
     forests.update(_fit_types(used, threads))
-    from .features import NAMES
+    from .columns import NAMES
 
     step = 8 * 2 / (TABLE_SIZE - 1)
     table = [

@@ -13,7 +13,7 @@ import pytest
 from corpusmill.pipeline.errors import AssetError
 from corpusmill.stages.extract import extract
 from corpusmill.stages.extract.blocks import model
-from corpusmill.stages.extract.blocks.features import NAMES
+from corpusmill.stages.extract.blocks.columns import NAMES
 from corpusmill.stages.extract.blocks.train import PAGE_TYPES, examples, measure_pages, summary
 
 DATA = Path(__file__).parents[3] / "data" / "html"

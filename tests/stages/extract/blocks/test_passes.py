@@ -7,7 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from corpusmill.stages.extract.blocks import features, measure, scan
+from corpusmill.pipeline.errors import IntegrityError
+from corpusmill.stages.extract.blocks import columns, features, measure, passes, scan
 from corpusmill.stages.extract.blocks.passes import Blocks, analyse, tree_markup
 from corpusmill.stages.extract.blocks.vocabulary import (
     CLASS_GROUPS,
@@ -28,11 +29,13 @@ def texts(found: Blocks) -> list[str]:
 
 
 def tags(found: Blocks) -> list[str]:
-    return [TAGS[found.elements[e, scan.TAG_ID]] for e in found.blocks[:, scan.OWNER].tolist()]
+    return [
+        TAGS[found.elements[e, columns.TAG_ID]] for e in found.blocks[:, columns.OWNER].tolist()
+    ]
 
 
 def column(found: Blocks, name: str) -> list[int]:
-    values: list[int] = found.rows[:, features.NAMES.index(name)].tolist()
+    values: list[int] = found.rows[:, columns.NAMES.index(name)].tolist()
     return values
 
 
@@ -73,7 +76,7 @@ def test_navigation_is_left_out_or_kept() -> None:
 def test_elements_know_their_blocks() -> None:
     found = page("<ul><li>a<li>b<ul><li>c</ul></ul><table><tr><td colspan=3>d</table>")
     rows = {
-        (TAGS[e[scan.TAG_ID]], e[scan.BLOCK0], e[scan.BLOCK1], e[scan.SPAN])
+        (TAGS[e[columns.TAG_ID]], e[columns.BLOCK0], e[columns.BLOCK1], e[columns.SPAN])
         for e in found.elements[1:].tolist()
     }
     assert {("li", 0, 1, 1), ("li", 1, 3, 2), ("li", 2, 3, 1), ("td", 3, 4, 3)} <= rows
@@ -82,9 +85,9 @@ def test_elements_know_their_blocks() -> None:
 
 def test_links_and_bold_are_counted() -> None:
     found = page("<p>ab <a href=x>cd</a> <a><b>efg</b></a></p><a><div>hi</div></a>")
-    assert found.blocks[:, scan.LINKS].tolist() == [2, 1]
-    assert found.blocks[:, scan.LINK_BYTES].tolist() == [5, 2]
-    assert found.blocks[:, scan.BOLD_BYTES].tolist() == [3, 0]
+    assert found.blocks[:, columns.LINKS].tolist() == [2, 1]
+    assert found.blocks[:, columns.LINK_BYTES].tolist() == [5, 2]
+    assert found.blocks[:, columns.BOLD_BYTES].tolist() == [3, 0]
 
 
 def test_hidden_is_marked() -> None:
@@ -100,7 +103,7 @@ def test_hidden_is_marked() -> None:
     "name", ["commentList", "comment-list", "x comment", "COMMENT", "comment2"]
 )
 def test_class_words_are_found(name: str) -> None:
-    assert column(page(f"<div class='{name}'><p>a</div><p>b"), "class_comment") == [1, features.FAR]
+    assert column(page(f"<div class='{name}'><p>a</div><p>b"), "class_comment") == [1, columns.FAR]
     assert column(page(f"<div id='{name}'>a"), "class_comment") == [0]
 
 
@@ -109,43 +112,40 @@ def test_measures() -> None:
         "<title>The Lamp of Kap</title><p>The lamp, 12 m high, IS lit. Ça va? Да!</p><p>灯台は高い。"
     )
     m = found.measures
-    assert m[:, measure.WORDS].tolist() == [10, 5]
-    assert m[:, measure.CHARS].tolist() == [30, 6]
-    assert m[:, measure.DIGITS].tolist() == [2, 0]
-    assert m[:, measure.COMMAS].tolist() == [2, 0]
-    assert m[:, measure.SENTENCES].tolist() == [3, 1]
-    assert m[:, measure.UPPER].tolist() == [5, 0]
-    assert m[:, measure.IN_TITLE].tolist() == [2, 0]
-    assert m[:, measure.UNSPACED_CHARS].tolist() == [0, 5]
+    assert m[:, columns.WORDS].tolist() == [10, 5]
+    assert m[:, columns.CHARS].tolist() == [30, 6]
+    assert m[:, columns.DIGITS].tolist() == [2, 0]
+    assert m[:, columns.COMMAS].tolist() == [2, 0]
+    assert m[:, columns.SENTENCES].tolist() == [3, 1]
+    assert m[:, columns.UPPER].tolist() == [5, 0]
+    assert m[:, columns.IN_TITLE].tolist() == [2, 0]
+    assert m[:, columns.UNSPACED_CHARS].tolist() == [0, 5]
 
 
 def test_every_feature_has_one_column() -> None:
-    assert len(set(features.NAMES)) == features.N_FEATURES
+    assert len(set(columns.NAMES)) == columns.N_FEATURES
     found = page("<h1>a</h1><p>b</p>")
-    rows = np.full((2, features.N_FEATURES + 8), -77, np.int32)
+    rows = np.full((2, columns.N_FEATURES + 8), -77, np.int32)
     features.features(
         len(found.elements), found.elements, 2, found.blocks, found.measures, 0,
-        features.TAG_SLOT, rows,
+        columns.TAG_SLOT, rows,
     )  # fmt: skip
-    assert (rows[:, : features.N_FEATURES] != -77).all()
-    assert (rows[:, features.N_FEATURES :] == -77).all()
-    assert (rows[:, : features.N_FEATURES] == found.rows).all()
+    assert (rows[:, : columns.N_FEATURES] != -77).all()
+    assert (rows[:, columns.N_FEATURES :] == -77).all()
+    assert (rows[:, : columns.N_FEATURES] == found.rows).all()
 
 
-def test_columns_agree_between_passes() -> None:
-    names = (
-        "TAG_ID PARENT DEPTH GROUPS SIGNATURE BLOCK0 BLOCK1 IMAGES0 IMAGES1 MARKS ORDER SPAN "
-        "OWNER START END LINKS LINK_BYTES BOLD_BYTES IMAGES IS_PRE TIMES BREAKS"
-    ).split()
-    for name in names:
-        assert getattr(features, name) == getattr(scan, name), name
-    assert (measure.START, measure.END) == (scan.START, scan.END)
-    for name in (
-        "CHARS WORDS UPPER DIGITS PUNCTUATION COMMAS SENTENCES LAST FIRST NOT_ASCII FUNCTION "
-        "SYMBOLS CURRENCY LONG IN_TITLE HASH HITS UNSPACED_CHARS CAPITALS"
-    ).split():
-        assert getattr(features, name) == getattr(measure, name), name
-    assert features.TEXT_GROUP_BITS == measure.GROUPS
+def test_code_compiled_from_other_sources_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes._kit.cache_clear()
+    monkeypatch.setattr(columns, "LAYOUT", 7)
+    monkeypatch.setattr(features.layout, "recompile", lambda: None, raising=False)
+    for module in (scan.scan, measure.measure, features.features, scan.layout, measure.layout):
+        monkeypatch.setattr(module, "recompile", lambda: None, raising=False)
+    with pytest.raises(IntegrityError, match="compiled from other sources"):
+        passes.warm()
+    monkeypatch.undo()
+    passes.warm()
+    assert features.layout() == columns.LAYOUT
 
 
 def test_features_by_hand() -> None:
@@ -195,4 +195,4 @@ def test_deep_and_wide_pages() -> None:
     assert texts(deep) == ["x"]
     wide = page("".join(f"<p>w{i}</p>" for i in range(20_000)))
     assert len(wide) == 20_000
-    assert wide.measures[:, measure.WORDS].sum() == 20_000
+    assert wide.measures[:, columns.WORDS].sum() == 20_000
