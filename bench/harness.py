@@ -73,7 +73,7 @@ def timed(command: Sequence[str], log: Path, environment: Mapping[str, str] | No
         figures = json.loads(report.read_text())
     if figures["exit_code"] != 0:
         lines = log.read_text(errors="replace").strip().splitlines()
-        tail = [line for line in lines if line.startswith("error")][-1:] or lines[-1:]
+        tail = [line for line in lines if not line.startswith("hint:")][-1:]
         raise BenchError(
             f"{' '.join(command[:4])} … ended with exit code {figures['exit_code']}"
             + (f": {tail[0][:300]}" if tail else ""),
