@@ -80,7 +80,8 @@ _PLAIN_TLD: Final = "com|org|net|edu|gov|info|io|de|fr|uk|ch|nl|eu|es|pl|ru|cz|j
 _SPELLED: Final = re.compile(
     rf"(?i)(?<![{LETTERS}0-9_.@])([a-z0-9][a-z0-9_.+\-]{{0,40}}(?:{_DOT_WORD}[a-z0-9_\-]{{1,30}}){{0,2}})"
     rf"(?:{_AT_WORD}([a-z0-9\-]{{1,40}}(?:(?:{_DOT_WORD}|\.)[a-z0-9\-]{{1,40}}){{0,3}}(?:{_DOT_WORD}|\.)[a-z]{{2,12}})"
-    rf"| at ([a-z0-9\-]{{1,40}}(?:{_DOT_WORD}[a-z0-9\-]{{1,40}}){{0,3}}{_DOT_WORD}(?:{_PLAIN_TLD})))"
+    rf"| at ([a-z0-9\-]{{1,40}}(?:{_DOT_WORD}[a-z0-9\-]{{1,40}}){{0,3}}{_DOT_WORD}"
+    rf"(?:{_PLAIN_TLD})))"
     rf"(?![{LETTERS}0-9_@])"
 )
 _DOTS: Final = re.compile(rf"(?i){_DOT_WORD}")

@@ -218,19 +218,23 @@ class Pii(Stage):
     def _find(self, text: str) -> list[Span]:
         return find(text, self.types, self.params.reserved_domains, self.params.spelled_email)
 
+    def clean(self, text: str) -> tuple[list[Span], str]:
+        """The spans of the stage's types in `text`, and the text as the stage leaves it."""
+        spans = found = self._find(text)
+        while chosen := [span for span in found if span.type in self.tagged]:
+            text = replace(text, chosen)
+            if len(self.tagged) == len(TYPES):
+                break  # nothing was left in place, so nothing can be uncovered
+            found = self._find(text)
+        return spans, text
+
     def _one(self, document: Document) -> Outcome:
-        spans = self._find(document.text)
+        spans, edited = self.clean(document.text)
         limit = self.params.drop_above
         if limit is not None and len(spans) > limit:
             return Drop("pii_too_many", len(spans))
         for type_ in self.types:
             document.signals[f"pii_{type_}"] = sum(span.type == type_ for span in spans)
-        edited = document.text
-        while chosen := [span for span in spans if span.type in self.tagged]:
-            edited = replace(edited, chosen)
-            if len(self.tagged) == len(TYPES):
-                break  # nothing was left in place, so nothing can be uncovered
-            spans = self._find(edited)
         if edited != document.text:
             raw = document.text.encode("utf-8", "surrogatepass")
             document.meta.setdefault("text_sha256_raw", hashlib.sha256(raw).hexdigest())

@@ -7,11 +7,9 @@ import json
 from pathlib import Path
 from typing import IO, Any, cast
 
-from corpusmill.pipeline.document import Document
 from corpusmill.pipeline.errors import InputError
 
-from .pii import Pii, PiiParams, find
-from .spans import TYPES
+from .pii import Pii, PiiParams
 
 
 def pii_jsonl(in_path: str | Path, out_path: str | Path) -> dict[str, Any]:
@@ -24,18 +22,15 @@ def pii_jsonl(in_path: str | Path, out_path: str | Path) -> dict[str, Any]:
     """
     stage = Pii(PiiParams())
     stage.setup()
-    counts = dict.fromkeys(TYPES, 0)
+    counts: dict[str, int] = dict.fromkeys(stage.types, 0)
     rows = touched = 0
     with _open(in_path, "rt") as source, _open(out_path, "wt") as target:
         for number, line in enumerate(source, 1):
             if not line.strip():
                 continue
             row = _row(line, f"{in_path}:{number}")
-            spans = find(row["text"])
-            document = Document(id=str(row.get("id", number)), text=row["text"], source="jsonl")
-            stage.apply([document])
+            spans, row["clean_text"] = stage.clean(row["text"])
             row["pii"] = [{"type": s.type, "start": s.start, "end": s.end} for s in spans]
-            row["clean_text"] = document.text
             target.write(_dumps(row) + "\n")
             rows += 1
             touched += bool(spans)

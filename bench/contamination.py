@@ -1,0 +1,341 @@
+"""Benchmark items found in texts, whole and altered, beside datatrove's n-gram block.
+
+    python -m bench.contamination [--quick] [--json] [--items N] [--rounds N]
+
+Items are planted between two paragraphs of an encyclopedia, as they are and changed in six ways;
+where ``CORPUSMILL_DATA`` has them, also in the rewordings of a language model. A row has the share
+that each side finds: ours with its default rules (``found``), with pieces of items too (``part``),
+and datatrove's filter with 13-grams as GPT-3 has them. Our side must name the item; the peer
+knows benchmarks only. False alarms are documents flagged among texts that hold no item, quotations
+that are known left out (``stages/decontaminate/certificate.json``), with the upper end of the 95 %
+interval. Speed is megabytes of text per CPU second of the whole command, start included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from corpusmill.stages.decontaminate.benchmarks import Benchmark, load
+from corpusmill.stages.decontaminate.certificate import measurement, upper_95
+from corpusmill.stages.decontaminate.index import ContaminationIndex
+from corpusmill.stages.decontaminate.rules import METHODS, Rules
+
+from . import texts
+from .harness import (
+    ROOT,
+    Bar,
+    BenchError,
+    Report,
+    Side,
+    alternate,
+    finish,
+    median,
+    parser,
+    peer_python,
+    peer_versions,
+    timed,
+)
+from .peer_datatrove import ENVIRONMENT
+
+ITEMS, QUICK_ITEMS = 300, 20
+QUICK_EVERY = 6
+PEER_EVERY = 10
+"""The peer judges one of so many of the clean documents: it takes minutes a hundred megabytes."""
+ROUNDS, QUICK_ROUNDS = 3, 1
+SPEED_BYTES, QUICK_BYTES = 20_000_000, 1_000_000
+JUDGE = ROOT / "bench" / "peers" / "datatrove" / "judge.py"
+
+
+def say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    options = parser(__doc__ or "")
+    options.add_argument("--items", type=int, help=f"items of each benchmark (default {ITEMS})")
+    options.add_argument("--rounds", type=int, help=f"runs of each side (default {ROUNDS})")
+    args = options.parse_args(argv)
+    return finish(lambda: measure(args), args.json)
+
+
+def _punctuated(text: str) -> str:
+    return re.sub(r"([.,?!()])", r" \1 ", text.upper()).replace('"', "“")
+
+
+def _numbers(text: str) -> str:
+    return re.sub(r"\d+", lambda m: str(int(m.group()) + 7) if len(m.group()) < 6 else "5", text)
+
+
+def _order(text: str) -> str:
+    return " ".join(sorted(re.split(r"(?<=[.?!]) ", text)))
+
+
+def _dropped(text: str) -> str:
+    rng = random.Random(len(text))
+    return " ".join(word for word in text.split(" ") if rng.random() > 0.1)
+
+
+def _half(text: str) -> str:
+    words = text.split(" ")
+    return " ".join(words[: (len(words) + 1) // 2])
+
+
+HALF, LONG_HALF = "first half", 13
+CHANGES: dict[str, Callable[[str], str]] = {
+    "as it is": str,
+    "upper case, punctuation": _punctuated,
+    "numbers changed": _numbers,
+    "sentences reordered": _order,
+    "words dropped": _dropped,
+    HALF: _half,
+}
+
+
+def rewordings(folder: Path, benchmarks: Sequence[Benchmark]) -> dict[tuple[str, str], str]:
+    """(benchmark, item) → the item in other words, where the data has such."""
+    ids = {b.name: {item.id for item in b.items} for b in benchmarks}
+    found: dict[tuple[str, str], str] = {}
+    for path in sorted((folder / "rephrase").glob("*.jsonl")):
+        for row in texts.rows(path):
+            item = str(row["item"])
+            item = f"HumanEval/{item}" if row["benchmark"] == "humaneval" else item
+            text = row["text"].removeprefix("Question: ").split("\nAnswer:")[0]
+            if item not in ids[row["benchmark"]]:
+                raise BenchError(f"{path}: {row['benchmark']} has no item {item}")
+            found[row["benchmark"], item] = text
+    return found
+
+
+def planted_rows(
+    benchmarks: Sequence[Benchmark], most: int, folder: Path | None, filler: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Rows ``{"id", "text", "set", "change", "item"}``."""
+    made: list[dict[str, Any]] = []
+
+    def add(name: str, change: str, item: str, text: str) -> None:
+        n = len(made)
+        around = filler[n % len(filler)], filler[(7 * n + 3) % len(filler)]
+        planted = f"{around[0]}\n\n{text}\n\n{around[1]}"
+        row = {"id": str(n), "text": planted, "set": name, "change": change, "item": item}
+        made.append({**row, "words": len(text.split())})
+
+    for benchmark in benchmarks:
+        step = max(1, len(benchmark.items) // most)
+        for change, function in CHANGES.items():
+            for item in benchmark.items[::step][:most]:
+                add(benchmark.name, change, item.id, function(item.question))
+    if folder is not None:
+        for number, ((name, item), text) in enumerate(rewordings(folder, benchmarks).items()):
+            add(name, f"reworded, {'other' if number % 2 else 'tuning'} half", item, text)
+    return made
+
+
+def measure(args: argparse.Namespace) -> Report:
+    """The whole measurement, in a scratch folder."""
+    scratch = Path(tempfile.mkdtemp(prefix="bench-contamination-"))
+    try:
+        return _measure(args, scratch)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _measure(args: argparse.Namespace, scratch: Path) -> Report:
+    python = peer_python("datatrove")
+    folder = texts.data(args.quick)
+    source = texts.SAMPLE / "benchmarks" if folder is None else folder / "benchmarks"
+    benchmarks = load(source)
+    clean = texts.clean(folder, QUICK_EVERY if args.quick else 1)
+    paragraphs = clean["high" if folder is None else "wikitext2_sections"].values()
+    filler = [text for text in paragraphs if 800 < len(text) < 2500]
+    most = args.items or (QUICK_ITEMS if args.quick else ITEMS)
+    planted = planted_rows(benchmarks, most, folder, filler)
+    say(f"{len(planted)} planted items, {sum(map(len, clean.values()))} clean documents")
+    items = texts.write(
+        scratch / "items.jsonl",
+        ({"task": b.name, "query": i.question, "label": i.answer}
+         for b in benchmarks for i in b.items),
+    )  # fmt: skip
+    peer = Peer(python, items, scratch)
+    index = ContaminationIndex.build(benchmarks, Rules(part_percent=40))
+    rows = score(planted, index, peer)
+    flags, alarm_rows, documents = alarms(clean, index, peer)
+    speed = speeds(args, scratch, clean, source, peer)
+    return Report(
+        bench="contamination",
+        versions={
+            "corpusmill": version("corpusmill"),
+            **{f"peer {k}": v for k, v in peer_versions(python, ["datatrove"]).items()},
+        },
+        rows=[*rows, *alarm_rows, *speed],
+        bars=bars_of(rows, flags, documents, speed, folder is not None),
+        columns=("row", "what", "n", "found", "part", "other", "datatrove", "mb_per_cpu_second"),
+        notes=[
+            "found, part, datatrove: shares of planted items, or documents flagged; other: planted "
+            "texts in which (also) another item was found.",
+        ],
+    )
+
+
+class Peer:
+    """datatrove's filter, run as a process."""
+
+    def __init__(self, python: Path, items: Path, scratch: Path) -> None:
+        self._python, self._items, self._scratch = python, items, scratch
+        self._calls = 0
+
+    def command(self, source: Path, target: Path) -> list[str]:
+        return [
+            str(self._python), str(JUDGE), "contamination", "--items", str(self._items),
+            "--input", str(source), "--out", str(target),
+        ]  # fmt: skip
+
+    def found(self, rows: Sequence[Mapping[str, Any]]) -> list[str | None]:
+        self._calls += 1
+        source = texts.write(self._scratch / f"peer-{self._calls}.jsonl", rows)
+        target = source.with_suffix(".out")
+        timed(self.command(source, target), source.with_suffix(".log"), ENVIRONMENT)
+        return [row["found"] for row in texts.rows(target)]
+
+
+def score(
+    planted: Sequence[Mapping[str, Any]], index: ContaminationIndex, peer: Peer
+) -> list[dict[str, Any]]:
+    """One row a benchmark and change."""
+    hits = index.find([row["text"] for row in planted])
+    theirs = peer.found([{"id": r["id"], "text": r["text"]} for r in planted])
+    groups: dict[tuple[str, str], list[int]] = {}
+    for n, row in enumerate(planted):
+        groups.setdefault((row["set"], row["change"]), []).append(n)
+        if row["change"] == HALF and row["words"] >= LONG_HALF:
+            groups.setdefault((row["set"], f"{HALF}, {LONG_HALF} words or more"), []).append(n)
+    rows = []
+    for (name, change), members in groups.items():
+        right = [
+            {h.method for h in hits[n] if h.name == f"{name}/{planted[n]['item']}"} for n in members
+        ]
+        wrong = [any(h.name != f"{name}/{planted[n]['item']}" for h in hits[n]) for n in members]
+        rows.append({
+            "row": name, "what": change, "n": len(members),
+            "found": round(sum(bool(m - {"part"}) for m in right) / len(members), 4),
+            "part": round(sum(bool(m) for m in right) / len(members), 4),
+            "other": sum(wrong),
+            "datatrove": round(sum(theirs[n] == name for n in members) / len(members), 4),
+            "by_method": {m: sum(m in r for r in right) for m in METHODS},
+        })  # fmt: skip
+    return rows
+
+
+def alarms(
+    clean: Mapping[str, Mapping[str, str]], index: ContaminationIndex, peer: Peer
+) -> tuple[dict[str, int], list[dict[str, Any]], int]:
+    """Documents flagged by each method, known quotations left out; rows; number of documents."""
+    known = {(e["text"], item) for e in measurement()["passed_over"] for item in e["items"]}
+    totals = dict.fromkeys(METHODS, 0)
+    rows = []
+    for name, documents in clean.items():
+        ids, bodies = list(documents), list(documents.values())
+        some = [{"id": i, "text": t} for i, t in zip(ids, bodies, strict=True)][::PEER_EVERY]
+        theirs = sum(task is not None for task in peer.found(some))
+        examples: list[str] = []
+        found = part = 0
+        for at in range(0, len(bodies), 500):
+            for offset, hits in enumerate(index.find(bodies[at : at + 500])):
+                wrong = [h for h in hits if (name, h.name) not in known]
+                for method in {h.method for h in wrong}:
+                    totals[method] += 1
+                found += any(h.method != "part" for h in wrong)
+                part += bool(wrong)
+                examples += [f"{ids[at + offset]} {h.name} {h.method}" for h in wrong]
+        rows.append({
+            "row": f"clean {name}", "what": "documents flagged", "n": len(bodies), "found": found,
+            "part": part, "datatrove": f"{theirs} of {len(some)}", "examples": examples,
+        })  # fmt: skip
+        say(f"clean {name}: {found} of {len(bodies)}")
+    return totals, rows, sum(map(len, clean.values()))
+
+
+def speeds(
+    args: argparse.Namespace, scratch: Path, clean: Mapping[str, Mapping[str, str]],
+    benchmarks: Path, peer: Peer,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Megabytes per CPU second of both commands on the same rows, a mix of all clean texts."""
+    room = QUICK_BYTES if args.quick else SPEED_BYTES
+    every = [(name, text) for name, found in clean.items() for text in found.values()]
+    step = max(1, sum(len(text) for _, text in every) // room)
+    chosen = [{"id": str(n), "text": t} for n, (_, t) in enumerate(every[::step])]
+    source = texts.write(scratch / "speed.jsonl", chosen)
+    size = sum(len(row["text"].encode("utf-8", "replace")) for row in chosen)
+
+    def check(folder: Path) -> None:
+        if sum(1 for _ in texts.rows(folder / "out.jsonl")) != len(chosen):
+            raise BenchError(f"{folder}: not every row was judged")
+
+    sides = [
+        Side(
+            "corpusmill",
+            lambda to: [
+                sys.executable, "-P", "-m", "corpusmill.pipeline", "contamination", "--jsonl",
+                str(source), str(to / "out.jsonl"), "--benchmarks", str(benchmarks),
+            ],
+            check,
+        ),
+        Side("datatrove", lambda to: peer.command(source, to / "out.jsonl"), check, ENVIRONMENT),
+    ]  # fmt: skip
+    rounds = args.rounds or (QUICK_ROUNDS if args.quick else ROUNDS)
+    usages = alternate(sides, rounds, scratch / "runs", say)
+    return [
+        {
+            "row": name, "what": "speed", "n": len(chosen), "megabytes": round(size / 1e6, 1),
+            "cpu_seconds": round(median(runs).cpu_seconds, 2),
+            "mb_per_cpu_second": round(size / 1e6 / median(runs).cpu_seconds, 3),
+        }
+        for name, runs in usages.items()
+    ]  # fmt: skip
+
+
+def bars_of(
+    rows: Sequence[Mapping[str, Any]], flags: Mapping[str, int], documents: int,
+    speed: Sequence[Mapping[str, Any]], full: bool,
+) -> dict[str, Bar]:  # fmt: skip
+    def share(change: str, column: str = "found", name: str = "") -> float:
+        chosen = [
+            r for r in rows
+            if (r["what"] == change or r["what"].startswith(change + ","))
+            and name in ("", r["row"])
+        ]  # fmt: skip
+        seen = sum(r["n"] for r in chosen)
+        return round(sum(r[column] * r["n"] for r in chosen) / seen, 4) if seen else 0.0
+
+    ours, theirs = (row["mb_per_cpu_second"] for row in speed)
+    bars = {
+        "gsm8k_numbers_changed": Bar(share("numbers changed", name="gsm8k"), 0.97),
+        "gsm8k_sentences_reordered": Bar(share("sentences reordered", name="gsm8k"), 0.97),
+        "gsm8k_first_half": Bar(share(HALF, name="gsm8k"), 0.9),
+        "first_half_of_13_words_with_part": Bar(
+            share(f"{HALF}, {LONG_HALF} words or more", "part"), 0.9
+        ),
+        "words_dropped_all_sets": Bar(share("words dropped"), 0.9),
+        "documents_free_of_paraphrase_alarms": Bar(
+            round(1 - upper_95(flags["paraphrase"], documents), 6), 0.999 if full else 0.99
+        ),
+        "speed_over_datatrove": Bar(round(ours / theirs, 2), 1.0),
+    }
+    if full:
+        bars["gsm8k_reworded"] = Bar(share("reworded", name="gsm8k"), 0.5)
+        committed = measurement()["false_alarms"]
+        agree = all(flags[m] == committed[m] for m in METHODS)
+        bars["false_alarms_as_committed"] = Bar(float(agree), 1.0)
+    return bars
+
+
+if __name__ == "__main__":
+    sys.exit(main())
