@@ -146,7 +146,7 @@ CHANGES: dict[str, Change] = {
         "  - filters.url: {block: [block.txt], words: none}\n  - dedup.exact\n",
         "  - dedup.exact\n  - filters.url: {block: [block.txt], words: none}\n",
     ),
-    "task size": overrides("execution.task_bytes=1"),
+    "larger tasks": overrides("execution.task_bytes=30000"),
     "one partition": overrides("execution.partitions=1"),
     "eight partitions": overrides("execution.partitions=8"),
     "batch size": overrides("execution.batch_bytes=100"),
@@ -160,32 +160,39 @@ CHANGES: dict[str, Change] = {
     "input touched": files(touch_file),
 }
 SAME_KEPT = {
-    "share held out", "name", "step added", "step removed", "steps reordered", "task size",
+    "share held out", "name", "step added", "step removed", "steps reordered",
+    "larger tasks",
     "one partition", "eight partitions", "batch size", "stage version", "library version", "seed",
     "input replaced", "input touched",
 }  # fmt: skip
 """Changes that must not change the kept documents, though some change what is known of them."""
-SAME_MIX = {"task size", "one partition", "eight partitions", "batch size", "input touched"}
+SAME_MIX = {"larger tasks", "one partition", "eight partitions", "batch size", "input touched"}
 """Changes that must change nothing at all."""
 
 
+STATES = {"reading": "commit:3", "halfway": "commit:6", "finished": ""}
+"""Where the first run was when the change came: two of its four files read, some barrier phase
+done, or all."""
 QUICK = {
-    "threshold", "step removed", "task size", "stage version", "asset", "input added",
-    "input replaced",
+    ("larger tasks", "reading"), ("input added", "reading"), ("threshold", "halfway"),
+    ("step removed", "halfway"), ("stage version", "halfway"), ("asset", "finished"),
+    ("input replaced", "finished"), ("one partition", "finished"),
 }  # fmt: skip
+CASES = [
+    pytest.param(n, s, marks=() if (n, s) in QUICK else pytest.mark.slow)
+    for n in CHANGES
+    for s in STATES
+]
 
 
-@pytest.mark.parametrize("state", ["halfway", pytest.param("finished", marks=pytest.mark.slow)])
-@pytest.mark.parametrize(
-    "name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in CHANGES]
-)
+@pytest.mark.parametrize(("name", "state"), CASES)
 def test_a_change_under_way(mill: Mill, base: Path, finished: Path, name: str, state: str) -> None:
     before, old = truth(base / "input"), outputs(finished)
-    if state == "halfway":
-        ended = mill.run("run", CHANGEABLE, fault="commit:6")
-        assert ended.code == -signal.SIGKILL, ended.said
-    else:
+    if state == "finished":
         shutil.copytree(finished, base / "run")
+    else:
+        ended = mill.run("run", CHANGEABLE, fault=STATES[state])
+        assert ended.code == -signal.SIGKILL, ended.said
     changed, given, world = CHANGES[name](base)
 
     root = mill.ran("run", changed, *given, hook=world)
@@ -210,7 +217,9 @@ def test_a_change_under_way(mill: Mill, base: Path, finished: Path, name: str, s
 def test_shards_hold_each_kept_document_once_after_changes(mill: Mill, base: Path) -> None:
     """Fewer tasks, then more, another threshold, another input: nothing of earlier ones stays."""
     whole = CHANGEABLE + PRODUCTS
-    ended = mill.run("run", whole, "execution.task_bytes=1", fault="publish:3")
+    ended = mill.run("run", whole, "execution.task_bytes=30000", fault="commit:2")
+    assert ended.code == -signal.SIGKILL, ended.said  # three files of four are in one commit
+    ended = mill.run("run", whole, fault="publish:3")
     assert ended.code == -signal.SIGKILL, ended.said
     mill.ran("run", whole, "shards.tokens_per_shard=1000")
     add_file(base)
