@@ -108,7 +108,10 @@ def rewordings(folder: Path, benchmarks: Sequence[Benchmark]) -> dict[tuple[str,
         for row in texts.rows(path):
             item = str(row["item"])
             item = f"HumanEval/{item}" if row["benchmark"] == "humaneval" else item
-            text = row["text"].removeprefix("Question: ").split("\nAnswer:")[0]
+            text = row["text"]["text"] if isinstance(row["text"], dict) else row["text"]
+            text = text.removeprefix("Question: ").split("\nAnswer:")[0]
+            if not text.strip():
+                continue  # the model gave nothing
             if item not in ids[row["benchmark"]]:
                 raise BenchError(f"{path}: {row['benchmark']} has no item {item}")
             found[row["benchmark"], item] = text

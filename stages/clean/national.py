@@ -1,4 +1,4 @@
-"""National identity, tax and insurance numbers of twenty-one countries, by their check digits.
+"""National identity, tax and insurance numbers of twenty-two countries, by their check digits.
 
 Each kind has a written form, a check and words that name it in its own language. A form that
 hardly anything else has (`alone`) needs no word; all others need one of their words near, since

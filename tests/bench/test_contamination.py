@@ -1,0 +1,47 @@
+"""What the measurement of contamination plants and how it sums up."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench import contamination as bench
+from corpusmill.stages.decontaminate.benchmarks import Benchmark, Item
+
+TEXT = 'Tom has 3 red, 12 blue pens. "How many" are there (in all)? Zoe knows 1234567.'
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("as it is", TEXT),
+        ("numbers changed", TEXT.replace("3 red, 12", "10 red, 19").replace("1234567", "5")),
+        ("first half", 'Tom has 3 red, 12 blue pens. "How'),
+        ("sentences reordered",
+         '"How many" are there (in all)? Tom has 3 red, 12 blue pens. Zoe knows 1234567.'),
+    ],
+)  # fmt: skip
+def test_changes(change: str, expected: str) -> None:
+    assert bench.CHANGES[change](TEXT) == expected
+
+
+def test_planted_rows() -> None:
+    items = tuple(Item(str(n), f"question number {n}") for n in range(10))
+    rows = bench.planted_rows([Benchmark("b", "1", "", "0", items)], 5, None, ["one", "two"])
+    assert len(rows) == 5 * len(bench.CHANGES)
+    assert {row["item"] for row in rows} == {"0", "2", "4", "6", "8"}
+    assert rows[0]["text"] == "one\n\nquestion number 0\n\ntwo"
+    assert rows[0]["words"] == 3
+
+
+def test_bars() -> None:
+    rows = [
+        {"row": "gsm8k", "what": "numbers changed", "n": 10, "found": 0.9, "part": 1.0},
+        {"row": "mmlu", "what": "words dropped", "n": 30, "found": 0.5, "part": 0.5},
+        {"row": "gsm8k", "what": "words dropped", "n": 10, "found": 0.9, "part": 0.9},
+    ]
+    speed = [{"mb_per_cpu_second": 6.0}, {"mb_per_cpu_second": 2.0}]
+    bars = bench.bars_of(rows, {"paraphrase": 0}, 3000, speed, False)
+    assert bars["gsm8k_numbers_changed"].plain()["holds"] is False
+    assert bars["words_dropped_all_sets"].value == 0.6
+    assert bars["speed_over_datatrove"].value == 3.0
+    assert bars["documents_free_of_paraphrase_alarms"].value == pytest.approx(0.999, abs=1e-4)
