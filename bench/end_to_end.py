@@ -6,8 +6,9 @@ Both sides read the same WARC files of one language and do the same steps with t
 (see `bench.ours.RECIPE` and ``bench/peers/datatrove/curate.py``); language identification is left
 out on both, since datatrove's model would have to be downloaded. Speed is pages per CPU second of
 the whole process tree, start of the interpreters to the last file, one worker. Quality is the F1
-of the extracted main text on labelled pages. The headline is our fastest row whose text is at
-least as good as the peer's on every set of labelled pages.
+of the extracted main text on labelled pages. The headline is our fastest row whose text is as good
+as the peer's: on every set of labelled pages within `EQUAL` of it or better, and not below it in
+the mean over sets.
 
 The pages are English ones of the crawl in ``CORPUSMILL_DATA``, else (and with ``--quick``) of the
 embedded sample.
@@ -45,6 +46,9 @@ from .harness import (
 
 PAGES, QUICK_PAGES = 500, 80
 ROUNDS, QUICK_ROUNDS = 3, 1
+EQUAL = 0.01
+"""F1 that is not told apart: the mean difference on the 102 pages of `news` has a standard error of
+.014 (trafilatura as datatrove calls it, and our tier `quality`)."""
 PEER = "datatrove"
 OURS = ("corpusmill", "trafilatura", "lxml", "tokenizers", "fastwarc", "resiliparse")
 MIB = 1 << 20
@@ -179,13 +183,13 @@ def agreement(rows: list[dict[str, Any]], pages: Mapping[str, Mapping[str, str]]
 def headline(
     rows: Sequence[Mapping[str, Any]], peer: str, scores: Sequence[str]
 ) -> Mapping[str, Any] | None:
-    """Our fastest row whose every score is at least the peer's (unscored sets do not count, but
-    one must), or None."""
+    """Our fastest row that is as good as the peer's (unscored sets do not count, but one must),
+    or None."""
     other = next(row for row in rows if row["row"] == peer)
 
     def as_good(row: Mapping[str, Any]) -> bool:
-        known = [s for s in scores if row[s] is not None]
-        return bool(known) and all(row[s] >= other[s] for s in known)
+        more = [row[s] - other[s] for s in scores if row[s] is not None]
+        return bool(more) and min(more) >= -EQUAL and sum(more) >= 0.0
 
     good = [r for r in rows if r["row"] not in datatrove.EXTRACTORS and as_good(r)]
     return max(good, key=lambda r: r["pages_per_cpu_second"], default=None)
