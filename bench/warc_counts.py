@@ -30,8 +30,8 @@ WHY = {
     "derived/garbage-between-members.warc.gz":
         "bytes between two members: both stop there",
     "derived/lf-only-line-ends.warc":
-        "line ends were changed, so no block has its Content-Length: FastWARC gives one empty record "
-        "and ends without an error",
+        "line ends were changed, so no block has its Content-Length: FastWARC gives one empty "
+        "record and ends without an error",
     "derived/one-gzip-stream.warc.gz": "all records in one member: warcio stops after the first",
     "gowarc/corrupted-mid-record.warc.gz":
         "all records in one member, one of them without a header; we go on at the next record",
@@ -54,8 +54,8 @@ WHY = {
     "warcio/example-space-in-url.arc":
         "the last block is 12 bytes short: warcio gives it as whole; FastWARC reads no ARC",
     "warcio/example-trunc.warc":
-        "a block goes on 2 bytes behind its Content-Length: warcio warns, gives it cut and goes on; "
-        "FastWARC gives it cut and stops at what follows",
+        "a block goes on 2 bytes behind its Content-Length: warcio warns, gives it cut and goes "
+        "on; FastWARC gives it cut and stops at what follows",
     "warcio/example-wrong-chunks.warc.gz":
         "a record goes over three members: warcio takes the second one for a record",
     "warcio/example.arc": "FastWARC reads no ARC",

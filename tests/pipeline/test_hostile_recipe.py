@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
-import os
 import resource
 import time
 from collections.abc import Callable, Iterator
@@ -21,9 +20,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpusmill.pipeline import Recipe, plan
+from corpusmill.pipeline import Recipe
 from corpusmill.pipeline.cli import main
-from corpusmill.pipeline.errors import ConfigError, CorpusmillError
+from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.registry import build, configs_root, stage_class, stage_names
 from corpusmill.pipeline.strict_yaml import MAX_BYTES, read_value, read_yaml
 
@@ -336,74 +335,6 @@ def test_files_that_are_no_recipe(tmp_path: Path, capsys: pytest.CaptureFixture[
         if "\0" not in str(path):
             assert main(["validate", str(path)]) == 2
             assert "Traceback" not in capsys.readouterr().err
-
-
-INPUTS: dict[str, str] = {
-    "link to nowhere": "No such file",
-    "pipe": "is no regular file",
-    "link to itself": "cannot be listed",
-    "not UTF-8": "is not UTF-8",
-    "folder": "nothing matches",
-    "long": "nothing matches",
-}
-
-
-@pytest.mark.parametrize("kind", INPUTS)
-def test_inputs_that_cannot_be_read_stop_the_plan(tmp_path: Path, kind: str) -> None:
-    (tmp_path / "good.jsonl").write_text('{"text": "a"}\n')
-    assert plan(Recipe.parse(GOOD, tmp_path))
-    name = {"not UTF-8": "bad\udcff.jsonl", "long": "x" * 300}.get(kind, "bad.jsonl")
-    path = tmp_path / name
-    if kind == "link to nowhere":
-        path.symlink_to("nowhere")
-    elif kind == "link to itself":
-        path.symlink_to(name)
-    elif kind == "pipe":
-        os.mkfifo(path)
-    elif kind == "folder":
-        path.mkdir()
-    elif kind == "not UTF-8":
-        path.write_text("{}")
-    if kind == "folder":  # passed over where other names match
-        assert plan(Recipe.parse(GOOD, tmp_path)).data["inputs"][0]["files"][0][0] == "good.jsonl"
-    pattern = name if kind in ("folder", "long") else "*.jsonl"
-    with pytest.raises(ConfigError, match=INPUTS[kind]):
-        plan(Recipe.parse(GOOD.replace("*.jsonl", pattern), tmp_path))
-
-
-def test_a_folder_that_may_not_be_listed_stops_the_plan(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "shut").mkdir()
-    (tmp_path / "a.jsonl").write_text('{"text": "a"}\n')
-    scandir = os.scandir
-
-    def refuse(path: Any) -> Any:
-        if str(path).endswith("shut"):
-            raise PermissionError(13, "Permission denied", str(path))
-        return scandir(path)
-
-    monkeypatch.setattr(os, "scandir", refuse)
-    assert plan(Recipe.parse(GOOD, tmp_path))
-    with pytest.raises(ConfigError, match="shut.*Permission denied"):
-        plan(Recipe.parse(GOOD.replace("*.jsonl", "**/*.jsonl"), tmp_path))
-
-
-@pytest.mark.parametrize(
-    "asset",
-    ["nowhere", "x" * 300, "broken", "pipe", "~no-such-user-9/x", "loop", "package:../../pipeline",
-     "package:/etc"],
-)  # fmt: skip
-def test_assets_that_cannot_be_read_stop_the_plan(tmp_path: Path, asset: str) -> None:
-    (tmp_path / "a.jsonl").write_text('{"text": "a"}\n')
-    (tmp_path / "broken").mkdir()
-    (tmp_path / "broken" / "list").symlink_to("nowhere")
-    (tmp_path / "loop").symlink_to("loop")
-    os.mkfifo(tmp_path / "pipe")
-    text = GOOD + f"  - decontaminate.ngram: {{benchmarks: {json.dumps(asset)}}}\n"
-    with pytest.raises(CorpusmillError) as caught:
-        plan(Recipe.parse(text, tmp_path))
-    assert caught.value.exit_code == 2
 
 
 ODD: tuple[Any, ...] = (

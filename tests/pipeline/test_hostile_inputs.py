@@ -1,0 +1,91 @@
+"""Inputs and assets that cannot be read stop the plan, by name."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corpusmill.pipeline import Recipe, plan
+from corpusmill.pipeline.errors import ConfigError, CorpusmillError
+
+GOOD = """
+schema: corpusmill/recipe/1
+name: small
+version: "1"
+sources:
+  - {name: rows, stage: sources.jsonl, paths: ["*.jsonl"], licence: CC0-1.0}
+steps:
+  - dedup.exact
+"""
+
+
+INPUTS: dict[str, str] = {
+    "link to nowhere": "No such file",
+    "pipe": "is no regular file",
+    "link to itself": "cannot be listed",
+    "not UTF-8": "is not UTF-8",
+    "folder": "nothing matches",
+    "long": "nothing matches",
+}
+
+
+@pytest.mark.parametrize("kind", INPUTS)
+def test_inputs_that_cannot_be_read_stop_the_plan(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "good.jsonl").write_text('{"text": "a"}\n')
+    assert plan(Recipe.parse(GOOD, tmp_path))
+    name = {"not UTF-8": "bad\udcff.jsonl", "long": "x" * 300}.get(kind, "bad.jsonl")
+    path = tmp_path / name
+    if kind == "link to nowhere":
+        path.symlink_to("nowhere")
+    elif kind == "link to itself":
+        path.symlink_to(name)
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "not UTF-8":
+        path.write_text("{}")
+    if kind == "folder":  # passed over where other names match
+        assert plan(Recipe.parse(GOOD, tmp_path)).data["inputs"][0]["files"][0][0] == "good.jsonl"
+    pattern = name if kind in ("folder", "long") else "*.jsonl"
+    with pytest.raises(ConfigError, match=INPUTS[kind]):
+        plan(Recipe.parse(GOOD.replace("*.jsonl", pattern), tmp_path))
+
+
+def test_a_folder_that_may_not_be_listed_stops_the_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shut").mkdir()
+    (tmp_path / "a.jsonl").write_text('{"text": "a"}\n')
+    scandir = os.scandir
+
+    def refuse(path: Any) -> Any:
+        if str(path).endswith("shut"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert plan(Recipe.parse(GOOD, tmp_path))
+    with pytest.raises(ConfigError, match=r"shut.*Permission denied"):
+        plan(Recipe.parse(GOOD.replace("*.jsonl", "**/*.jsonl"), tmp_path))
+
+
+@pytest.mark.parametrize(
+    "asset",
+    ["nowhere", "x" * 300, "broken", "pipe", "~no-such-user-9/x", "loop", "package:../../pipeline",
+     "package:/etc"],
+)  # fmt: skip
+def test_assets_that_cannot_be_read_stop_the_plan(tmp_path: Path, asset: str) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "a"}\n')
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "list").symlink_to("nowhere")
+    (tmp_path / "loop").symlink_to("loop")
+    os.mkfifo(tmp_path / "pipe")
+    text = GOOD + f"  - decontaminate.ngram: {{benchmarks: {json.dumps(asset)}}}\n"
+    with pytest.raises(CorpusmillError) as caught:
+        plan(Recipe.parse(text, tmp_path))
+    assert caught.value.exit_code == 2
