@@ -148,7 +148,7 @@ def test_a_repeated_key_in_any_mapping(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "step"),
     [
-        ("sample.yaml", 3),
+        ("sample.yaml", 5),
         pytest.param("sample.yaml", 1, marks=pytest.mark.slow),
         pytest.param("web.yaml", 1, marks=pytest.mark.slow),
     ],
@@ -165,7 +165,8 @@ def test_any_value_of_another_type(name: str, step: int) -> None:
     assert tried > 250 / step
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["sample.yaml", "web.yaml"])
 def test_any_missing_value(name: str) -> None:
     """Null is a value only where leaving the key out would do: it is never read as something."""
     data = shipped(name)
@@ -373,7 +374,7 @@ SAMPLE = shipped("sample.yaml")
 SAMPLE_NODES = [path for path, _ in nodes(SAMPLE)]
 
 
-@settings(derandomize=True, deadline=None, max_examples=40)
+@settings(derandomize=True, deadline=None, max_examples=20)
 @given(st.sampled_from(SAMPLE_NODES), values)
 def test_any_value_at_any_place(path: Path_, value: Any) -> None:
     """A recipe, or a ConfigError."""
@@ -381,7 +382,7 @@ def test_any_value_at_any_place(path: Path_, value: Any) -> None:
     assert said is None or said.startswith("recipe")
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(derandomize=True, deadline=None, max_examples=80)
 @given(
     st.integers(0, len(GOOD)),
     st.integers(0, 6),

@@ -271,8 +271,8 @@ def every_stage_sees(steps: list[Step], size: int, seconds: float, scratch: Path
         outcome.text.encode("utf-8")
 
 
-def test_every_stage_sees_texts_of_100_kilobytes(steps: list[Step], tmp_path: Path) -> None:
-    every_stage_sees(steps, 100_000, 10, tmp_path)
+def test_every_stage_sees_texts_of_40_kilobytes(steps: list[Step], tmp_path: Path) -> None:
+    every_stage_sees(steps, 40_000, 10, tmp_path)
 
 
 @pytest.mark.slow
