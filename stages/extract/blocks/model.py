@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from corpusmill.pipeline.errors import AssetError
 from corpusmill.stages.extract.wordcount import count_words
 
+from .columns import IS_PRE, WORDS
 from .decision import Decision, best_blocks
 from .passes import Blocks, analyse, tree_markup, warm
 from .render import Format, data_tables, render
@@ -27,13 +28,14 @@ WEIGHTS = Path(__file__).resolve().parent.parent / "data" / "blocks.bin"
 WEIGHTS_SHA256 = "bc8fafa807b6d7d3cfd853ccd8a0de4dbc64ea7c352bfa23ffb90cddef521f97"
 """Digest of the weights file that this code was made for."""
 
-_WORDS = 1
 STRICT = {"article": 2}
 """1 / beta**2 of the decision by page type, 1 where not named. Teasers of other stories follow
-articles; beta**2 = 1/2 gave the best F1 of articles in cross-validation (.9629, with 1 .9615)."""
+articles. In cross-validation 1/2 was no worse on all pages (.8965 both) and better on articles
+(.9632, with 1 .9627)."""
+FEW_WORDS = 50
 UNPRUNED_BELOW = 5
-"""Where the kept words are fewer than one in this many of the words left out as navigation, the
-page is read again with nothing left out."""
+"""Where fewer than `FEW_WORDS` words are kept, and fewer than one in `UNPRUNED_BELOW` of the words
+left out as navigation, the page is read again with nothing left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +78,26 @@ def setup() -> None:
     warm()
 
 
-def pool_tables(page: Blocks, scores: list[int]) -> list[int]:
-    """`scores` with one value, the mean by words, for all blocks of a table of data: a table is
-    kept whole or not at all."""
-    words = page.measures[:, _WORDS].tolist()
+def pool(page: Blocks, scores: list[int]) -> list[int]:
+    """`scores` after two rules of structure: a table of data has one score, the mean by words, so
+    that it is kept whole or not at all; code has at least the score of the better of the blocks
+    before and after it, since it reads like no prose. (Cross-validated: code lines kept rose from
+    .80 to .90 of those in the markup, F1 stayed.)"""
+    words = page.measures[:, WORDS].tolist()
     for first, last in data_tables(page).values():
         total = sum(words[first:last])
         if total:
             mean = sum(scores[b] * words[b] for b in range(first, last)) // total
             scores[first:last] = [mean] * (last - first)
+    is_code = page.blocks[:, IS_PRE].tolist()
+    if any(is_code):
+        for order in (range(len(scores)), range(len(scores) - 1, -1, -1)):
+            beside = 0
+            for b in order:
+                if is_code[b]:
+                    scores[b] = max(scores[b], beside)
+                else:
+                    beside = scores[b]
     return scores
 
 
@@ -92,8 +105,8 @@ def decide(page: Blocks, using: Weights) -> tuple[Decision, str]:
     """Which blocks of the page are kept, and the page's type."""
     from .forest import scores
 
-    found = pool_tables(page, scores(page.rows, using, "main").tolist())
-    words = page.measures[:, _WORDS].tolist()
+    found = pool(page, scores(page.rows, using, "main").tolist())
+    words = page.measures[:, WORDS].tolist()
     decision = best_blocks(found, words)
     kind = page_type(page, decision, using)
     if kind in STRICT:
@@ -107,8 +120,8 @@ def main_content(html: str, form: Format = "text") -> Found:
     markup = tree_markup(html)
     page = analyse(markup)
     decision, kind = decide(page, using)
-    kept_words = int(page.measures[list(decision.kept), _WORDS].sum())
-    if kept_words * UNPRUNED_BELOW < page.outside_words:
+    kept_words = int(page.measures[list(decision.kept), WORDS].sum())
+    if kept_words < FEW_WORDS and kept_words * UNPRUNED_BELOW < page.outside_words:
         whole = analyse(markup, prune=False)
         again, kind_again = decide(whole, using)
         if again.confidence > decision.confidence or not decision.kept:

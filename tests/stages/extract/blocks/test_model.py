@@ -14,6 +14,7 @@ from corpusmill.pipeline.errors import AssetError
 from corpusmill.stages.extract import extract
 from corpusmill.stages.extract.blocks import model
 from corpusmill.stages.extract.blocks.columns import NAMES
+from corpusmill.stages.extract.blocks.passes import analyse, tree_markup
 from corpusmill.stages.extract.blocks.train import PAGE_TYPES, examples, measure_pages, summary
 
 DATA = Path(__file__).parents[3] / "data" / "html"
@@ -104,6 +105,18 @@ def test_a_page_that_is_all_navigation_is_read_whole() -> None:
     inner = ARTICLE[ARTICLE.index("<h1>") : ARTICLE.index("</article>")]
     found = model.main_content(f"<title>The lamp</title><nav>{inner}</nav><p>Imprint</p>")
     assert found.text.count("The keeper of the lamp wrote") == 8
+
+
+def test_tables_and_code_are_kept_whole() -> None:
+    page = analyse(
+        tree_markup(
+            "<p>a b</p><pre>x</pre><pre>y</pre><p>c</p><pre>z</pre>"
+            "<table><tr><td>1 2 3<td>4<tr><td>5<td>6</table>"
+        )
+    )
+    scores = [500, 100, 600, 700, 10, 900, 300, 300, 300]
+    mean = (3 * 900 + 3 * 300) // 6
+    assert model.pool(page, scores) == [500, 700, 700, 700, 700, mean, mean, mean, mean]
 
 
 def test_markdown_is_of_the_same_blocks() -> None:
