@@ -76,7 +76,9 @@ def main() -> int:
     for kind, ways in sorted(counts.items(), key=lambda c: -c[1].total()):
         rest = ", ".join(f"{how} {n}" for how, n in ways.most_common() if how != "kept")
         print(f"| {kind} | {ways.total()} | {ways['kept']} | {rest} |")
-    print(f"\n{sum(c.total() for c in counts.values())} responses of the manifest, {missing} missing")
+    print(
+        f"\n{sum(c.total() for c in counts.values())} responses of the manifest, {missing} missing"
+    )
     if options.examples:
         for (kind, how), rows in sorted(pages.items()):
             print(f"\n## {kind}: {how}")
