@@ -32,7 +32,7 @@ from corpusmill.stages.extract.rewrite import rewrite
 from corpusmill.stages.extract.sanitise import clean_markup
 from corpusmill.stages.extract.scoring import Score, macro, shingles, word_bag
 
-from .forest import LEAF_SCALE, SCORE_ONE, TABLE_SIZE, Forest, Weights, decode, encode, raw_scores
+from .forest import LEAF_SCALE, SCORE_ONE, TABLE_SIZE, Forest, Weights, decode, encode
 from .model import decide
 from .passes import Blocks, analyse, tree_markup
 from .render import render
@@ -306,7 +306,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-__all__ = ["Example", "cross_validate", "examples", "fit", "forest_of", "main", "raw_scores"]
+__all__ = ["Example", "cross_validate", "examples", "fit", "forest_of", "main"]
 
 if __name__ == "__main__":
     sys.exit(main())
