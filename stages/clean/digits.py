@@ -141,9 +141,10 @@ def _after_alphanumerics(work: str, start: int, count: int) -> int | None:
 # ---------------------------------------------------------------- US social security numbers
 
 _SSN: Final = re.compile(
-    r"(?<![0-9A-Za-z_])(?<![0-9][\-./ ,])([0-9]{3})([\- \u2010-\u2013]?)([0-9]{2})\2([0-9]{4})"
+    r"(?<![0-9A-Za-z_])([0-9]{3})([\- \u2010-\u2013]?)([0-9]{2})\2([0-9]{4})"
     r"(?![0-9A-Za-z_]|[\-./,][0-9])"
 )
+_SSN_GOES_ON: Final = re.compile(r"[0-9][\-./ ,]$")
 _SSN_WORDS: Final = re.compile(
     word(
         r"ssns?|ss#|s\.s\.n\.?|social security|social insurance|soc\.? sec|tax(?:payer)? id|"
@@ -160,16 +161,21 @@ def ssns(work: str) -> Iterator[Span]:
     """US social security numbers that can have been given out: area not 000, 666 or 900 and up,
     group not 00, serial not 0000 (SSA, POMS RM 10201.035). With dashes the form alone suffices,
     unless a word such as "part" or "order" stands before; with spaces or without separators a
-    word of social security must stand near."""
+    word of social security must stand near. A number that was found no longer counts as digits left
+    of the next one, so that a list of them is found in one sweep."""
+    seen = 0
     for m in _SSN.finditer(work):
         area, separator, group, serial = m.groups()
         if area in ("000", "666") or area >= "900" or group == "00" or serial == "0000":
+            continue
+        if _SSN_GOES_ON.search(work[max(seen, m.start() - 2) : m.start()]):
             continue
         left = before(work, m.start(), 60)
         named = _SSN_WORDS.search(left) or _SSN_WORDS.search(after(work, m.end(), 24))
         dashed = separator not in ("", " ") and not _SSN_NOT.search(left)
         if named or dashed:
-            yield Span(m.start(), m.end(), "ssn")
+            seen = m.end()
+            yield Span(m.start(), seen, "ssn")
 
 
 # ---------------------------------------------------------------- telephone numbers
@@ -237,21 +243,25 @@ def phones(work: str) -> Iterator[Span]:
     Numbers without any of these are left alone: bare digits in technical text are far more
     often something else. National numbering plans are not asked for numbers with a word before
     them: in the labelled set measured here that loses two thirds of them (recall .59 at
-    "possible", .18 at "valid", US plan).
+    "possible", .18 at "valid", US plan). The next of a list leans on the one found before it, so
+    that a list is found in one sweep.
     """
+    seen = 0
     for m in _PHONE.finditer(work):
         if work[m.start() - 1 : m.start()] in ("/", "\\", "=", "#"):
             continue  # a path, a parameter, an anchor
         end = m.end()
         while end > m.start():
-            if _is_phone(work, m.start(), end):
+            if _is_phone(work, m.start(), end, seen):
+                seen = end
                 yield Span(m.start(), end, "phone")
                 break
             # two things parted by a space may have been read as one: try without the last
             end = work.rfind(" ", m.start(), end)
 
 
-def _is_phone(work: str, start: int, end: int) -> bool:
+def _is_phone(work: str, start: int, end: int, seen: int) -> bool:
+    """Whether ``start:end`` is a number; the one before it ends at `seen`, 0 if there is none."""
     number = _EXTENSION.sub("", work[start:end])
     digits = _NOT_DIGIT.sub("", number)
     if not 7 <= len(digits) <= 15 or not _plausible(number):
@@ -268,7 +278,10 @@ def _is_phone(work: str, start: int, end: int) -> bool:
     shaped = number != digits or len(digits) >= 9
     if shaped and (_VERB.search(left) or _LABEL_AFTER.match(after(work, end, 12))):
         return True
-    return shaped and _LISTED.search(work[max(0, start - 12) : start]) is not None
+    if not shaped:
+        return False
+    near = PHONE_FILLER + work[seen:start] if 0 < start - seen < 12 and seen else None
+    return _LISTED.search(near or work[max(0, start - 12) : start]) is not None
 
 
 def _plausible(number: str) -> bool:

@@ -90,6 +90,14 @@ def find(
     placeholders (``user@example.com``). `spelled` has e-mail found in words too
     (``ann [at] tiny [dot] io``). Digits of other scripts are read as digits.
     """
+    claims = _claims(text, types, reserved_domains, spelled)
+    return [span for span in claims if span.type in types]
+
+
+def _claims(
+    text: str, types: Sequence[str], reserved_domains: Reserved, spelled: bool
+) -> list[Span]:
+    """Every span of any type, sorted, if one of `types` can occur at all."""
     possible = possible_types(text)
     if not any(t in types for t in possible):
         return []
@@ -105,7 +113,7 @@ def find(
             work = blank(work, new)
             found += new
         if not found:
-            return sorted(span for span in spans if span.type in types)
+            return sorted(spans)
         spans += found
 
 
@@ -194,7 +202,7 @@ class Pii(Stage):
     spans found (annotated ones too). Reason: ``pii_too_many``, with the number of spans."""
 
     name = "clean.pii"
-    version = 2
+    version = 3
     kind = "map"
     pins = ("google-re2", "phonenumbers")
     edits_text = True
@@ -215,17 +223,18 @@ class Pii(Stage):
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         return [self._one(document) for document in batch]
 
-    def _find(self, text: str) -> list[Span]:
-        return find(text, self.types, self.params.reserved_domains, self.params.spelled_email)
+    def _claims(self, text: str) -> list[Span]:
+        return _claims(text, self.types, self.params.reserved_domains, self.params.spelled_email)
 
     def clean(self, text: str) -> tuple[list[Span], str]:
         """The spans of the stage's types in `text`, and the text as the stage leaves it."""
-        spans = found = self._find(text)
-        while chosen := [span for span in found if span.type in self.tagged]:
+        claims = self._claims(text)
+        spans = [span for span in claims if span.type in self.types]
+        while chosen := [span for span in claims if span.type in self.tagged]:
             text = replace(text, chosen)
-            if len(self.tagged) == len(TYPES):
+            if len(chosen) == len(claims):
                 break  # nothing was left in place, so nothing can be uncovered
-            found = self._find(text)
+            claims = self._claims(text)
         return spans, text
 
     def _one(self, document: Document) -> Outcome:

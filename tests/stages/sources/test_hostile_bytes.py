@@ -321,6 +321,7 @@ def test_unclosed_strings_and_small_members_take_linear_work(tmp_path: Path) -> 
         ]
 
 
+@pytest.mark.slow
 def test_a_line_of_50_megabytes(tmp_path: Path) -> None:
     text = "0123456789" * 5_000_000
     with within(20):
