@@ -23,7 +23,6 @@ from .planning import Phase, Plan, make_plan
 from .profile import Profile, memory_kilobytes, time_seconds
 from .progress import Progress, quiet
 from .recipe import Recipe
-from .registry import room_module
 from .running import RunResult, guard, put_plan, reopen_cleaned, run_lock
 from .slurm_calls import (
     cancel,
@@ -56,6 +55,7 @@ from .slurm_record import (
     load_record,
 )  # fmt: skip
 from .slurm_trouble import AGAIN, Trouble, troubles
+from .warming import warm_kernels
 
 POLL_FIRST, POLL_LAST = 1.0, 15.0
 """Seconds between looks at the queue while waiting: they grow from the first to the last."""
@@ -139,7 +139,7 @@ def _submit(
     """Writes the scripts of a new round and submits its jobs; the caller holds the run folder."""
     root, plan, profile = folder.root, folder.plan, record.profile
     reopen_cleaned(folder)
-    room_module("stages.words").tokenise(["warm"])  # compiles the kernels once, not in each job
+    warm_kernels()  # once, not in each job
     number = len(record.rounds) + 1
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     this = RoundRecord(

@@ -246,10 +246,13 @@ def clean(options: Namespace) -> int:
 
 
 def warm(options: Namespace) -> int:
-    module = room_module("stages.words")
-    table = module.tokenise(["warm 文字 up"])
-    done = {"words": int(table.doc_start[-1])}
-    show_json(done) if options.json else print("the kernels are compiled")
+    from .warming import warm_kernels
+
+    done = warm_kernels()
+    if options.json:
+        show_json({"seconds": done})
+    else:
+        show_lines(f"{name:<20} {seconds} s" for name, seconds in done.items())
     return 0
 
 
