@@ -124,14 +124,22 @@ def input_changes_while_read(job: Job) -> None:
 
 def setup_fails_once(job: Job) -> None:
     """The first setup of the deduplication in this process fails."""
-    failed: list[bool] = []
+    tries: list[bool] = []
+    ready: list[bool] = []
 
     def setup(self: Any) -> None:
-        if not failed:
-            failed.append(True)
+        tries.append(True)
+        if len(tries) == 1:
             raise MemoryError("no room for the model, this time")
+        ready.append(True)
+
+    def emit(self: Any, batch: Any) -> Any:
+        if not ready:
+            raise RuntimeError("documents came before the model")
+        return before(self, batch)
 
     swap(exact.ExactDedup, "setup", setup)
+    before = swap(exact.ExactDedup, "emit", emit)
 
 
 def loses_a_document(job: Job) -> None:
@@ -150,6 +158,7 @@ def dies_while_removing(job: Job) -> None:
     def rmtree(path: Any, *rest: Any, **how: Any) -> None:
         if (Path(path) / "sealed.json").exists():
             before(Path(path) / "data", ignore_errors=True)
+            (Path(path) / "cleaned").unlink(missing_ok=True)
             os.kill(os.getpid(), signal.SIGKILL)
         before(path, *rest, **how)
 

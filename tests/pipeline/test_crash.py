@@ -143,6 +143,7 @@ def test_killed_while_removing_a_phase(mill: Mill) -> None:
     mill.ran(root, RECIPE, *SMALL)
     mill.ran("fresh", RECIPE, *SMALL)
     assert outputs(root) == outputs(mill.base / "fresh")
+    assert verify(root).faults == []
     assert mill.do("clean", root).code == 0
     assert any(root.glob("phases/01-read-*/cleaned"))
     changed = (*SMALL, "steps.split.heldout='0.5'")

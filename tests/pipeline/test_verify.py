@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from corpusmill.pipeline import CorpusmillError, Lock, verify
@@ -258,6 +259,30 @@ def test_two_shards_that_changed_places_with_all_their_digests(root: Path, recor
         assert f"{ROWS}0.bin is not as its commit has it" in found
     assert f"{ROWS}0: token 0: " in found
     assert "a shard is missing, swapped or doubled" in found
+
+
+def test_two_documents_that_changed_places(root: Path, released: Path) -> None:
+    """The shard is written anew, all its files agree: but each copy has one place."""
+    paths = {s: root / f"{ROWS}0{s}" for s in formats.SUFFIXES}
+    tokens, ends = formats.read_shard(paths[".bin"])
+    pieces = formats.read_pieces(paths[".bin"]).to_pylist()
+    order = [0, 2, 1, *range(3, len(pieces))]
+    dtype, raw = tokens.dtype, np.array(tokens, dtype=np.uint32)
+    moved = [raw[pieces[i]["start"] : pieces[i]["end"]] for i in order]
+    rows, start = [], 0
+    for i, part in zip(order, moved, strict=True):
+        rows.append({**pieces[i], "start": start, "end": start + len(part)})
+        start += len(part)
+    table = pa.Table.from_pylist(rows, schema=formats.read_pieces(paths[".bin"]).schema)
+    for path in paths.values():
+        path.unlink()
+    writer = formats.ShardWriter(paths, dtype)
+    writer.add(np.concatenate(moved), table)
+    summary = writer.close()
+    assert (summary["tokens"], summary["pieces"]) == (len(raw), len(ends))
+    forge(root)
+    (fault,) = verify(root).faults
+    assert "stands after one that the keyed order puts behind it" in fault
 
 
 def test_one_token_that_was_changed(root: Path) -> None:
