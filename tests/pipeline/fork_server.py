@@ -14,6 +14,7 @@ import shutil
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -214,6 +215,7 @@ def child(job: Job) -> int:
 
 def main() -> None:
     """Serves until standard input ends."""
+    warnings.simplefilter("ignore", DeprecationWarning)  # of forking beside pyarrow's threads
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for line in iter(sys.stdin.readline, ""):

@@ -57,6 +57,17 @@ if WORKER:
 """
 """The second task takes ten minutes."""
 
+SLEEPS_WITH_ITS_TOOLS = """
+import time
+if WORKER:
+    from corpusmill.pipeline import attempt
+    def finish(self):
+        open(os.path.join(MARKS, "asleep"), "x").close()
+        time.sleep(600)
+    attempt.Attempt.finish = finish
+"""
+"""The first task takes ten minutes to end, while its stages are open."""
+
 LITTLE_MEMORY = """
 import resource
 if WORKER:

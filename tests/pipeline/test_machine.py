@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +18,20 @@ from corpusmill.pipeline import verify
 
 from . import sites
 from .conftest import PRODUCTS, RECIPE, text_of, write_corpus
-from .mill import Ended, Mill, commits, kept, launched, no_half_files, outputs, truth
+from .mill import (
+    Ended,
+    Mill,
+    commits,
+    finish,
+    kept,
+    launch,
+    launched,
+    members,
+    no_half_files,
+    outputs,
+    truth,
+    wait_for,
+)
 
 
 @pytest.fixture(scope="module")
@@ -193,9 +207,8 @@ def test_a_module_is_missing_in_the_driver(base: Path, module: str) -> None:
     assert not list((base / "run").glob("*.lock.json"))
 
 
-@pytest.mark.slow
-def test_the_extractor_cannot_be_imported(base: Path) -> None:
-    """Not a crawl of empty pages: an error that names what is missing."""
+def page_recipe(base: Path) -> None:
+    """A recipe over an archive of one page, which is extracted."""
     body = "<html><body><article>" + f"<p>{text_of(1)}</p>" * 5 + "</article></body></html>"
     head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
     content = (head + body).encode()
@@ -206,16 +219,48 @@ def test_the_extractor_cannot_be_imported(base: Path) -> None:
         b"Content-Type: application/http; msgtype=response\r\n"
         b"Content-Length: %d\r\n\r\n" % len(content) + content + b"\r\n\r\n"
     )
+    source = 'sources.jsonl, root: input, paths: ["*.jsonl"]'
+    assert source in RECIPE
     (base / "recipe.yaml").write_text(
-        RECIPE.replace("sources.jsonl, root: input, paths: [\"*.jsonl\"]",
-                       "sources.warc, root: ., paths: [page.warc]")
+        RECIPE.replace(source, "sources.warc, root: ., paths: [page.warc]")
         .replace("steps:\n", "steps:\n  - extract.tiers: {tier: trafilatura}\n")
     )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_the_extractor_cannot_be_imported(base: Path) -> None:
+    """Not a crawl of empty pages: an error that names what is missing."""
+    page_recipe(base)
     everywhere = sites.missing("lxml_html_clean").replace("WORKER is not False", "True")
     ended = launched(base, "run", workers=1, site=sites.put(base, everywhere))
     clean_error(ended, 1, "1 of 1 tasks of 01-read failed", "lxml_html_clean")
     assert commits(base / "run") == 0
     assert launched(base, "run", workers=1).code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("killed", ["driver", "worker"])
+def test_a_killed_process_takes_the_extractor_with_it(base: Path, killed: str) -> None:
+    """The grandchild too: driver, worker and the process that extracts."""
+    page_recipe(base)
+    site = sites.put(base, sites.SLEEPS_WITH_ITS_TOOLS)
+    process = launch(base, "run", workers=1, site=site)
+    wait_for("the end of the first task", (site / "asleep").exists)
+    alive = members(process.pid)
+    assert len(alive) == 3, alive
+    worker = next(p for p in alive if parent(p) == process.pid)
+    extractor = next(p for p in alive if parent(p) == worker)
+    os.kill(process.pid if killed == "driver" else worker, signal.SIGKILL)
+    wait_for("the end of the extractor", lambda: extractor not in members(process.pid), 10)
+    process.kill()
+    finish(process)
+    wait_for("the end of all", lambda: not members(process.pid), 10)
+
+
+def parent(process: int) -> int:
+    """The process that started this one."""
+    stat = Path(f"/proc/{process}/stat").read_text("utf-8", "replace")
+    return int(stat.rpartition(")")[2].split()[1])
 
 
 # -- network and clock -------------------------------------------------------------------------
