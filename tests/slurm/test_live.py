@@ -20,7 +20,8 @@ def test_the_products_of_a_local_run(site: Site) -> None:
     """More tasks than MaxArraySize, four phases, two workers an element; while jobs live, every
     other launch is refused."""
     profile = PROFILE + "cpus: 2\nphases: {02-exact.group: {tasks_per_element: 2}}\n"
-    site.write(DEDUP, profile, files=FILES)
+    site.write(DEDUP, profile, files=FILES, world=True)
+    site.will(0, "hold")  # however slow the machine, a job lives until it is let go
     printed = site.submit()
     assert "01-read.0 (" in printed
     assert "array of 6" in printed
@@ -31,6 +32,7 @@ def test_the_products_of_a_local_run(site: Site) -> None:
     for words in (("run", "recipe.yaml", "--out", "run"), ("clean", "run"), ("retry", "run")):
         assert "Slurm jobs are at work" in site.refused(2, *words)
     assert site.status()["slurm"]["jobs"]
+    site.will(0, "nothing")
     site.settle()
     status = site.status()
     assert status["finished"] is True
