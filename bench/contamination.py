@@ -51,7 +51,7 @@ QUICK_EVERY = 6
 PEER_EVERY = 10
 """The peer judges one of so many of the clean documents: it takes minutes a hundred megabytes."""
 ROUNDS, QUICK_ROUNDS = 3, 1
-SPEED_BYTES, QUICK_BYTES = 20_000_000, 1_000_000
+SPEED_BYTES, QUICK_BYTES = 8_000_000, 1_000_000
 JUDGE = ROOT / "bench" / "peers" / "datatrove" / "judge.py"
 
 

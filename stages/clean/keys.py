@@ -53,7 +53,7 @@ _JWT: Final = re.compile(
 )
 _PEM: Final = re.compile(
     r"-----BEGIN ((?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?)-----"
-    r"[0-9A-Za-z+/=:,.\-\s\\]{64,20000}?-----END \1-----"
+    r"(?:[0-9A-Za-z+/=:,.\s\\]|-(?!----)){64,20000}-----END \1-----"
 )
 _PLACEHOLDER: Final = re.compile(
     r"(?i:example|placeholder|redacted|your)|(.)\1{7}|1234567890|abcdefgh"

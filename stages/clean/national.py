@@ -322,25 +322,23 @@ def national_ids(work: str) -> Iterator[Span]:
                 claimed.append(Span(found.start(), found.end(), "national_id"))
                 break
     regions = _regions(words, work, raw)
+    taken = bytearray(len(work) if regions else 0)
+    for span in claimed if regions else ():
+        taken[span.start : span.end] = b"\x01" * (span.end - span.start)
     for kind, form, own in _compiled():
         if kind.alone:
             continue
         for low, high in regions:
             for m in form.finditer(work, low, min(len(work), high + _LONGEST)):
-                if m.start() > high or any(
-                    m.start() < s.end and s.start < m.end() for s in claimed
-                ):
+                if m.start() > high or any(taken[m.start() : m.end()]):
                     continue
                 left, right = before(work, m.start(), _BEFORE), after(work, m.end(), _AFTER)
                 if not own.search(left) and not own.search(right):
                     continue
                 if kind.check(_NOT_ALNUM.sub("", m.group().upper())):
                     claimed.append(Span(m.start(), m.end(), "national_id"))
+                    taken[m.start() : m.end()] = b"\x01" * (m.end() - m.start())
     yield from claimed
-
-
-def _taken(m: re.Match[str], claimed: list[Span]) -> bool:
-    return any(m.start() < s.end and s.start < m.end() for s in claimed)
 
 
 def _regions(words: Any, work: str, raw: bytes) -> list[tuple[int, int]]:

@@ -53,6 +53,9 @@ _ANCHOR_PERCENT: Final = 35
 _TAIL: Final = 8
 """Words after the last anchor that still belong to the window."""
 
+_JUDGED: Final = 64
+"""Windows of one item in one document that are judged, those that hold most of it."""
+
 _ENGLISH_PERCENT: Final = 55
 """Least share of an item's words that must be common English ones; see `stems`."""
 
@@ -168,7 +171,7 @@ class Paraphrases:
         found = []
         for (document, item), windows in groupby(rows[order].tolist(), lambda r: (r[0], r[1])):
             first, last = int(table.doc_start[document]), int(table.doc_start[document + 1])
-            places = [(low - first, high - first) for _, _, low, high, _ in windows]
+            places = [(held, low - first, high - first) for _, _, low, high, held in windows]
             best = self._judge(item, classes[first:last], places)
             if best is not None:
                 share, low, high = best
@@ -176,11 +179,11 @@ class Paraphrases:
         return found
 
     def _judge(
-        self, item: int, words: I32, places: Sequence[tuple[int, int]]
+        self, item: int, words: I32, places: Sequence[tuple[int, int, int]]
     ) -> tuple[float, int, int] | None:
         own = self._class_list[self._class_first[item] : self._class_first[item + 1]]
         elsewhere = np.ones(len(words), np.bool_)
-        for low, high in places:
+        for _, low, high in places:
             elsewhere[max(0, low - _TAIL) : high + _TAIL] = False
         others = words[elsewhere]
         at = np.searchsorted(own, others)
@@ -194,7 +197,7 @@ class Paraphrases:
             for bits, k in zip(full, times, strict=True)
         ]
         best: tuple[float, int, int] | None = None
-        for low, high in places:
+        for _, low, high in sorted(places, key=lambda p: -p[0])[:_JUDGED]:
             there = np.isin(own, words[max(0, low - _TAIL) : high + _TAIL]).tolist()
             held = sum(max(0, b) for b, is_there in zip(local, there, strict=True) if is_there)
             rules = self.rules

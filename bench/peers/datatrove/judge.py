@@ -1,13 +1,13 @@
 """datatrove's verdicts on the rows of a JSON Lines file. Run by the peer's own Python.
 
     PYTHON judge.py contamination --items ITEMS --input IN --out OUT [--ngrams N]
-    PYTHON judge.py pii --input IN --out OUT
+    PYTHON judge.py pii [--spans] --input IN --out OUT
 
 Rows have ``id`` and ``text``. The first looks for n-grams of the items (``task``, ``query``,
 ``label``) with datatrove's own normalisation, tokenizer, hash and filter, and writes ``{"id",
 "found": TASK or null}``. The index is filled here, since its indexer cannot run without lighteval
-and data from a hub. The second writes ``{"id", "clean_text", "pii": [{"type", "start", "end"}]}``
-with the expressions and the validator of its PII formatter; the text is the formatter's.
+and data from a hub. The second writes ``{"id", "clean_text"}`` of its PII formatter, with
+``--spans`` also ``"pii": [{"type", "start", "end"}]`` by its expressions and its validator.
 """
 
 from __future__ import annotations
@@ -47,14 +47,15 @@ def pii(args: argparse.Namespace) -> None:
     kinds = {"email": block.emails_replacer, "ip": block.ip_replacer}
     with open(args.out, "w", encoding="utf-8") as out:
         for row in rows(args.input):
-            found = [
-                {"type": kind, "start": m.start(), "end": m.end()}
-                for kind, replacer in kinds.items()
-                for m in replacer.regex.finditer(row["text"])
-                if replacer.validator is None or replacer.validator(m.group(0))
-            ]
-            clean = block.format(row["text"])
-            out.write(json.dumps({"id": row["id"], "clean_text": clean, "pii": found}) + "\n")
+            judged = {"id": row["id"], "clean_text": block.format(row["text"])}
+            if args.spans:
+                judged["pii"] = [
+                    {"type": kind, "start": m.start(), "end": m.end()}
+                    for kind, replacer in kinds.items()
+                    for m in replacer.regex.finditer(row["text"])
+                    if replacer.validator is None or replacer.validator(m.group(0))
+                ]
+            out.write(json.dumps(judged) + "\n")
 
 
 def rows(path: str) -> Any:
@@ -69,6 +70,7 @@ def main() -> int:
     parser.add_argument("--items")
     parser.add_argument("--input", required=True)
     parser.add_argument("--out", required=True)
+    parser.add_argument("--spans", action="store_true")
     parser.add_argument("--ngrams", type=int, default=13)
     args = parser.parse_args()
     contamination(args) if args.what == "contamination" else pii(args)

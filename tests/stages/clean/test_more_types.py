@@ -163,6 +163,14 @@ def test_tags_and_the_option_of_the_stage() -> None:
     assert document.signals == {"pii_email": 2, "pii_wallet": 0, "pii_national_id": 1}
 
 
+def test_long_lists_take_no_time_to_speak_of() -> None:
+    assert len(find("PESEL 44051401359, " * 20_000)) == 20_000
+    assert len(find("529.982.247-25 " * 20_000)) == 20_000
+    for text in ("dni " * 50_000, "eyJhbGciOi." * 20_000, "a [at] " * 30_000, "a dot " * 30_000,
+                 "-----BEGIN PRIVATE KEY-----" * 3_000, "13LM" * 50_000):  # fmt: skip
+        assert find(text, TYPES, spelled=True) == []
+
+
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(st.text(max_size=40))
 def test_digits_of_other_scripts_keep_their_place(text: str) -> None:

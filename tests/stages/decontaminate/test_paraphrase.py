@@ -87,6 +87,11 @@ def test_several_tellings_do_not_hide_each_other() -> None:
     assert hit.method == "paraphrase"
 
 
+def test_ten_thousand_tellings_are_judged_by_a_few() -> None:
+    (hit,) = found(f"{TOLD}\n" * 10_000)
+    assert hit.method == "paraphrase"
+
+
 def test_what_is_found_word_for_word_is_no_paraphrase_as_well() -> None:
     twin = Item("twin", TOLD)
     index = ContaminationIndex.build([Benchmark("set", "1", "CC0-1.0", "0" * 64, (item(), twin))])
