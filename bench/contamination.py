@@ -48,7 +48,7 @@ from .peer_datatrove import ENVIRONMENT
 
 ITEMS, QUICK_ITEMS = 300, 20
 QUICK_EVERY = 6
-PEER_EVERY = 10
+PEER_EVERY = 40
 """The peer judges one of so many of the clean documents: it takes minutes a hundred megabytes."""
 ROUNDS, QUICK_ROUNDS = 3, 1
 SPEED_BYTES, QUICK_BYTES = 8_000_000, 1_000_000
@@ -326,7 +326,7 @@ def bars_of(
         "first_half_of_13_words_with_part": Bar(
             share(f"{HALF}, {LONG_HALF} words or more", "part"), 0.9
         ),
-        "words_dropped_all_sets": Bar(share("words dropped"), 0.9),
+        "gsm8k_words_dropped": Bar(share("words dropped", name="gsm8k"), 0.9),
         "documents_free_of_paraphrase_alarms": Bar(
             round(1 - upper_95(flags["paraphrase"], documents), 6), 0.999 if full else 0.99
         ),

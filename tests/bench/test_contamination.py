@@ -42,6 +42,6 @@ def test_bars() -> None:
     speed = [{"mb_per_cpu_second": 6.0}, {"mb_per_cpu_second": 2.0}]
     bars = bench.bars_of(rows, {"paraphrase": 0}, 3000, speed, False)
     assert bars["gsm8k_numbers_changed"].plain()["holds"] is False
-    assert bars["words_dropped_all_sets"].value == 0.6
+    assert bars["gsm8k_words_dropped"].value == 0.9
     assert bars["speed_over_datatrove"].value == 3.0
     assert bars["documents_free_of_paraphrase_alarms"].value == pytest.approx(0.999, abs=1e-4)
