@@ -137,8 +137,8 @@ def planted_rows(
             for item in benchmark.items[::step][:most]:
                 add(benchmark.name, change, item.id, function(item.question))
     if folder is not None:
-        for number, ((name, item), text) in enumerate(rewordings(folder, benchmarks).items()):
-            add(name, f"reworded, {'other' if number % 2 else 'tuning'} half", item, text)
+        for number, ((name, key), text) in enumerate(rewordings(folder, benchmarks).items()):
+            add(name, f"reworded, {'other' if number % 2 else 'tuning'} half", key, text)
     return made
 
 
