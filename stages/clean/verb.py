@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
-from corpusmill.pipeline.errors import InputError
+from corpusmill.stages.json_rows import RowWriter, read_rows, text_of
 
 from .pii import Pii, PiiParams
 
@@ -24,45 +22,14 @@ def pii_jsonl(in_path: str | Path, out_path: str | Path) -> dict[str, Any]:
     stage.setup()
     counts: dict[str, int] = dict.fromkeys(stage.types, 0)
     rows = touched = 0
-    with _open(in_path, "rt") as source, _open(out_path, "wt") as target:
-        for number, line in enumerate(source, 1):
-            if not line.strip():
-                continue
-            row = _row(line, f"{in_path}:{number}")
-            spans, row["clean_text"] = stage.clean(row["text"])
+    with RowWriter(out_path) as out:
+        for number, row in read_rows(in_path):
+            text = text_of(row, f"{in_path}: line {number}")
+            spans, row["clean_text"] = stage.clean(text)
             row["pii"] = [{"type": s.type, "start": s.start, "end": s.end} for s in spans]
-            target.write(_dumps(row) + "\n")
+            out.write(row)
             rows += 1
             touched += bool(spans)
             for span in spans:
                 counts[span.type] += 1
     return {"rows": rows, "rows_with_pii": touched, "spans": counts}
-
-
-def _open(path: str | Path, mode: str) -> IO[str]:
-    how: Any = gzip.open if str(path).endswith(".gz") else open
-    try:
-        return cast("IO[str]", how(path, mode, encoding="utf-8", newline="\n"))
-    except OSError as e:
-        raise InputError(f"{path}: {e.strerror or e}") from e
-
-
-def _row(line: str, place: str) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except ValueError as e:
-        raise InputError(f"{place}: not JSON: {e}") from e
-    if not isinstance(row, dict) or not isinstance(row.get("text"), str):
-        raise InputError(
-            f"{place}: a row without a text", hint='rows look like {"id": "1", "text": "…"}'
-        )
-    return row
-
-
-def _dumps(row: dict[str, Any]) -> str:
-    written = json.dumps(row, ensure_ascii=False)
-    try:
-        written.encode("utf-8")
-    except UnicodeEncodeError:  # a lone surrogate: only an escape can carry it
-        return json.dumps(row)
-    return written

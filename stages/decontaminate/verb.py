@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any, Final, cast
+from typing import Any, Final
 
-from corpusmill.pipeline.errors import InputError
+from corpusmill.stages.json_rows import Fields, RowWriter, batches, read_rows, text_of
 
 from .benchmarks import load
 from .certificate import certify
@@ -35,14 +33,14 @@ def contamination_jsonl(
     index = ContaminationIndex.build(benchmarks)
     every: list[Hit] = []
     rows = contaminated = 0
-    with _open(in_path, "rt") as source, _open(out_path, "wt") as target:
-        for batch in _batches(source, str(in_path)):
+    with RowWriter(out_path) as out:
+        for batch in batches(_rows(in_path), BATCH_CHARS):
             found = index.find([row["text"] for row in batch])
             for row, hits in zip(batch, found, strict=True):
                 row["contamination"] = [
                     {**asdict(h), "text": row["text"][h.start : h.end]} for h in hits
                 ]
-                target.write(_dumps(row) + "\n")
+                out.write(row)
                 rows += 1
                 contaminated += bool(hits)
                 every += hits
@@ -53,46 +51,7 @@ def contamination_jsonl(
     return {"rows": rows, "contaminated": contaminated, "benchmarks": report}
 
 
-def _batches(source: IO[str], place: str) -> Iterator[list[dict[str, Any]]]:
-    batch: list[dict[str, Any]] = []
-    size = 0
-    for number, line in enumerate(source, 1):
-        if not line.strip():
-            continue
-        row = _row(line, f"{place}:{number}")
-        batch.append(row)
-        size += len(row["text"])
-        if size >= BATCH_CHARS:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
-def _open(path: str | Path, mode: str) -> IO[str]:
-    how: Any = gzip.open if str(path).endswith(".gz") else open
-    try:
-        return cast("IO[str]", how(path, mode, encoding="utf-8", newline="\n"))
-    except OSError as e:
-        raise InputError(f"{path}: {e.strerror or e}") from e
-
-
-def _row(line: str, place: str) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except ValueError as e:
-        raise InputError(f"{place}: not JSON: {e}") from e
-    if not isinstance(row, dict) or not isinstance(row.get("text"), str):
-        raise InputError(
-            f"{place}: a row without a text", hint='rows look like {"id": "1", "text": "…"}'
-        )
-    return row
-
-
-def _dumps(row: dict[str, Any]) -> str:
-    written = json.dumps(row, ensure_ascii=False)
-    try:
-        written.encode("utf-8")
-    except UnicodeEncodeError:  # a lone surrogate: only an escape can carry it
-        return json.dumps(row)
-    return written
+def _rows(path: str | Path) -> Iterator[Fields]:
+    for number, row in read_rows(path):
+        text_of(row, f"{path}: line {number}")
+        yield row

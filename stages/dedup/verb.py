@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from corpusmill.pipeline.context import MemoryContext, hash_of_ids
 from corpusmill.pipeline.document import Document
 from corpusmill.pipeline.errors import InputError
+from corpusmill.stages.json_rows import Fields, RowWriter, read_rows, text_of
 
 from .exact import ExactDedup, ExactParams
 from .minhash import MinhashDedup, MinhashParams
@@ -62,7 +62,8 @@ def dedup_jsonl(
     Returns the counts: rows in, kept, removed by reason. Raises InputError for a line that is
     not such an object, with its number, and for an id that comes twice.
     """
-    rows = sorted(_read(Path(in_path)), key=lambda row: row.doc.id)
+    read = (_row(f, n - 1, f"{in_path}: line {n}") for n, f in read_rows(in_path))
+    rows = sorted(read, key=lambda row: row.doc.id)
     for number, row in enumerate(rows):
         if number and row.doc.id == rows[number - 1].doc.id:
             raise InputError(
@@ -87,27 +88,8 @@ def dedup_jsonl(
     return {"in": len(rows), "kept": len(rows) - sum(counts.values()), "removed": counts}
 
 
-def _read(path: Path) -> Iterator[_Row]:
-    try:
-        lines = path.open("r", encoding="utf-8", errors="strict", newline="\n")
-    except OSError as exc:
-        raise InputError(f"{path}: {exc.strerror or exc}") from exc
-    with lines:
-        try:
-            for number, line in enumerate(lines):
-                if line.strip():
-                    yield _row(line, number, f"{path}, line {number + 1}")
-        except UnicodeDecodeError as exc:
-            raise InputError(f"{path}: not UTF-8: {exc}") from exc
-
-
-def _row(line: str, number: int, place: str) -> _Row:
-    try:
-        fields = json.loads(line)
-    except ValueError as exc:
-        raise InputError(f"{place}: not JSON: {exc}") from exc
-    if not isinstance(fields, dict) or not isinstance(fields.get("text"), str):
-        raise InputError(f"{place}: no field 'text' with a text", hint="one object a line")
+def _row(fields: Fields, number: int, place: str) -> _Row:
+    text = text_of(fields, place)
     name = fields.get("id", number)
     if isinstance(name, bool) or not isinstance(name, str | int):
         raise InputError(f"{place}: the id is {name!r}", hint="a text or a whole number")
@@ -116,7 +98,7 @@ def _row(line: str, number: int, place: str) -> _Row:
     date = fields.get("date")
     if isinstance(date, str):
         meta["date"] = date
-    return _Row(fields, Document(str(name), fields["text"], "jsonl", meta), number)
+    return _Row(fields, Document(str(name), text, "jsonl", meta), number)
 
 
 def _batches(docs: Sequence[Document]) -> Iterator[list[Document]]:
@@ -197,8 +179,8 @@ def _write(
     removed_path: Path | str | None,
 ) -> dict[str, int]:
     counts: dict[str, int] = {}
-    kept_lines: list[tuple[int, bytes]] = []
-    removed_lines: list[tuple[int, bytes]] = []
+    kept: list[tuple[int, Fields]] = []
+    removed: list[tuple[int, Fields]] = []
     for number, row in enumerate(rows):
         if not row.reason:
             members = kept_by[number]
@@ -211,18 +193,11 @@ def _write(
                 "similarity": similarity,
                 "reason": row.reason,
             }
-        lines = removed_lines if row.reason else kept_lines
-        lines.append((row.order, _json({**row.fields, **extra})))
-    for path, found in ((out_path, kept_lines), (removed_path, removed_lines)):
-        if path is not None:
-            found.sort()
-            Path(path).write_bytes(b"".join(line for _, line in found))
+        (removed if row.reason else kept).append((row.order, {**row.fields, **extra}))
+    for path, found in ((out_path, kept), (removed_path, removed)):
+        if path is None:
+            continue
+        with RowWriter(path) as out:
+            for _, fields in sorted(found, key=lambda f: f[0]):
+                out.write(fields)
     return dict(sorted(counts.items()))
-
-
-def _json(fields: dict[str, Any]) -> bytes:
-    text = json.dumps(fields, ensure_ascii=False)
-    try:
-        return text.encode("utf-8") + b"\n"
-    except UnicodeEncodeError:  # a lone surrogate: only the escaped form can hold it
-        return json.dumps(fields).encode("ascii") + b"\n"

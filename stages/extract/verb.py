@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, cast
+from typing import Any, BinaryIO, Literal
 
 from corpusmill.pipeline.errors import InputError, StageError
+from corpusmill.stages.json_rows import RowWriter, open_bytes
 
 from . import extract
 from .policy import Tier
@@ -75,33 +75,26 @@ def extract_jsonl(
     """
     params = TiersParams(tier=tier)
     target = Path(out_path)
-    partial = target.with_name(target.name + ".partial")
     dropped: Counter[str] = Counter()
     errors: Counter[str] = Counter()
     total = kept = 0
     with closing(Worker(params.page_config(), params.worker)) as worker:
         worker.start()
         try:
-            source = _open(Path(in_path))
+            source = open_bytes(Path(in_path))
         except OSError as err:
             raise InputError(f"cannot read {os.fspath(in_path)}: {err.strerror}") from err
-        try:
-            with source, partial.open("wb") as out:
-                for batch in _batches(source, url_field):
-                    for row in _extract(worker, batch):
-                        total += 1
-                        if "error" in row:
-                            errors[row["error"]["type"]] += 1
-                        elif "reason" in row:
-                            dropped[row["reason"]] += 1
-                        else:
-                            kept += 1
-                        out.write(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace"))
-                        out.write(b"\n")
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
-    os.replace(partial, target)
+        with source, RowWriter(target) as out:
+            for batch in _batches(source, url_field):
+                for row in _extract(worker, batch):
+                    total += 1
+                    if "error" in row:
+                        errors[row["error"]["type"]] += 1
+                    elif "reason" in row:
+                        dropped[row["reason"]] += 1
+                    else:
+                        kept += 1
+                    out.write(row)
     if total and sum(errors.values()) == total:
         raise StageError(
             f"all {total} lines of {os.fspath(in_path)} failed: {dict(sorted(errors.items()))}",
@@ -117,12 +110,6 @@ def extract_jsonl(
 
 _Line = tuple[dict[str, Any], Request | None]
 """A row without ``html`` and its request; none if the row is an error already."""
-
-
-def _open(path: Path) -> BinaryIO:
-    if path.suffix == ".gz":
-        return cast(BinaryIO, gzip.open(path, "rb"))
-    return path.open("rb")
 
 
 def _batches(source: BinaryIO, url_field: str) -> Iterator[list[_Line]]:

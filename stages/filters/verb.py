@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from corpusmill.pipeline.document import META_COLUMNS, Document, Drop, Failure, Scalar
-from corpusmill.pipeline.errors import ConfigError, InputError, StageError
+from corpusmill.pipeline.errors import ConfigError, StageError
 from corpusmill.pipeline.stage import NoParams, Stage
+from corpusmill.stages.json_rows import RowWriter, batches, read_rows
 from corpusmill.stages.measure import c4 as measure_c4
 from corpusmill.stages.measure import c4_rules
 from corpusmill.stages.measure import fineweb as measure_fineweb
@@ -38,7 +38,8 @@ def default_steps() -> tuple[Stage, ...]:
     )
 
 
-BATCH_BYTES = 8_000_000
+BATCH_CHARS = 8_000_000
+"""Characters of text that the stages see at once."""
 
 
 def filter_jsonl(
@@ -68,42 +69,17 @@ def filter_jsonl(
     try:
         for stage in stages:
             stage.setup()
-        with Path(out_path).open("w", encoding="utf-8", newline="\n") as out:
-            for batch in _batches(Path(in_path)):
+        with RowWriter(out_path) as out:
+            rows = (row for _, row in read_rows(in_path))
+            for batch in batches(rows, BATCH_CHARS):
                 for row in _filtered(batch, stages, counts):
-                    out.write(json.dumps(row, ensure_ascii=False) + "\n")
+                    out.write(row)
     finally:
         for stage in stages:
             stage.close()
     counts["dropped"] = dict(sorted(counts["dropped"].items()))
     counts["errors"] = dict(sorted(counts["errors"].items()))
     return counts
-
-
-def _batches(path: Path) -> Iterator[list[dict[str, Any]]]:
-    """Rows in batches of about `BATCH_BYTES`."""
-    rows: list[dict[str, Any]] = []
-    size = 0
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if not line.strip():
-                    continue
-                try:
-                    row = json.loads(line)
-                except ValueError as error:
-                    raise InputError(f"{path}: line {number} is not JSON: {error}") from error
-                if not isinstance(row, dict):
-                    raise InputError(f"{path}: line {number} is not a JSON object")
-                rows.append(row)
-                size += len(line)
-                if size >= BATCH_BYTES:
-                    yield rows
-                    rows, size = [], 0
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error}") from error
-    if rows:
-        yield rows
 
 
 def _filtered(

@@ -292,7 +292,7 @@ def test_verb(tmp_path: Path) -> None:
 def test_verb_names_the_bad_row(tmp_path: Path, line: str) -> None:
     source = tmp_path / "in.jsonl"
     source.write_text('{"text": "fine"}\n' + line + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"in\.jsonl:2"):
+    with pytest.raises(InputError, match=r"in\.jsonl: line 2"):
         pii_jsonl(source, tmp_path / "out.jsonl")
 
 

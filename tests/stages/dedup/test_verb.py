@@ -94,9 +94,9 @@ def test_odd_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"text": "a"}\n{"text": 3}\n', r"in, line 2: no field 'text' with a text"),
-        ('{"text": "a"\n', r"in, line 1: not JSON"),
-        ('{"text": "a", "id": 1.5}\n', r"in, line 1: the id is 1\.5"),
+        ('{"text": "a"}\n{"text": 3}\n', r"in: line 2 has no field 'text' with a text"),
+        ('{"text": "a"\n', r"in: line 1 is not JSON"),
+        ('{"text": "a", "id": 1.5}\n', r"in: line 1: the id is 1\.5"),
         ('{"text": "a", "id": "x"}\n' * 2, r"the id 'x' comes twice"),
     ],
 )
@@ -111,5 +111,5 @@ def test_no_file_and_no_utf8(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
         dedup_jsonl(tmp_path / "none", tmp_path / "out")
     (tmp_path / "in").write_bytes(b'{"text": "\xff"}\n')
-    with pytest.raises(InputError, match="not UTF-8"):
+    with pytest.raises(InputError, match="line 1 is not UTF-8"):
         dedup_jsonl(tmp_path / "in", tmp_path / "out")

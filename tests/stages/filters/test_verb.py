@@ -91,7 +91,7 @@ def test_own_steps(tmp_path: Path) -> None:
 def test_same_in_any_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"text": PROSE[i:]} for i in range(0, 300, 30)]
     together = run(tmp_path, rows)
-    monkeypatch.setattr("corpusmill.stages.filters.verb.BATCH_BYTES", 1)
+    monkeypatch.setattr("corpusmill.stages.filters.verb.BATCH_CHARS", 1)
     assert run(tmp_path, rows) == together
 
 
