@@ -71,20 +71,18 @@ class Chain:
         ))  # fmt: skip
 
     def apply(self, live: list[Live], step: Step) -> list[Live]:
-        """One step over one batch; what does not concern it (pages or documents) passes by."""
-        takes = getattr(step.made, "takes", "document")
-        mine = [x for x in live if takes == "any" or (takes == "page") == isinstance(x[0], Page)]
-        if not mine:
+        """One step over one batch. A batch is all pages or all documents, since a task reads one
+        source; a step that takes the other kind leaves it as it is. Raises StageError if mixed."""
+        pages = sum(isinstance(item, Page) for item, _ in live)
+        if pages not in (0, len(live)):
+            raise StageError(f"step {step.id} met {pages} raw pages among {len(live)} documents")
+        takes = step.made.takes
+        if takes != "any" and (takes == "page") != bool(pages):
             return live
         started = time.process_time() + step.made.child_cpu()
-        outcomes = step.made.apply([item for item, _ in mine])
+        outcomes = step.made.apply([item for item, _ in live])
         self.spend(step.id, started - step.made.child_cpu())
-        kept = self.settle(mine, outcomes, step)
-        if len(mine) == len(live):
-            return kept
-        by_id = {number: (item, number) for item, number in kept}
-        chosen = {number for _, number in mine}
-        return [by_id.get(n, (i, n)) for i, n in live if n not in chosen or n in by_id]
+        return self.settle(live, outcomes, step)
 
     def decide(
         self, live: list[Live], step: Step, verdicts: dict[str, dict[str, Any]]

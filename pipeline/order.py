@@ -16,6 +16,7 @@ _PURPOSES = {
     "order": b"corpusmill-order",
     "place": b"corpusmill-place",
     "sample": b"corpusmill-sampl",
+    "subset": b"corpusmill-subst",
 }
 
 Keys = npt.NDArray[np.uint64]
@@ -25,7 +26,7 @@ Keys = npt.NDArray[np.uint64]
 def order_key(seed: int, id: str, copy: int, purpose: str = "order") -> bytes:
     """The 16 bytes that place one copy of a document in the keyed order. `purpose` gives
     independent orders: "order" (selection), "place" (position in the shards), "sample"
-    (tokenizer sample)."""
+    (tokenizer sample), "subset" (the records of a sample run)."""
     h = hashlib.blake2b(
         bytes.fromhex(id), digest_size=16, key=str(seed).encode(), person=_PURPOSES[purpose]
     )

@@ -44,6 +44,7 @@ class Worker:
         self._phase: Phase | None = None
         self._steps: dict[str, Step] = {}
         self._sources: dict[str, Any] = {}
+        self._signals: dict[str, dict[str, str]] = {}
 
     def close(self) -> None:
         """Closes the stages of the current phase."""
@@ -95,12 +96,18 @@ class Worker:
             raise
         return None
 
+    def _signal_types(self, phase: Phase) -> dict[str, str]:
+        """`signal_types`, once a process: it builds every stage of the recipe."""
+        if phase.name not in self._signals:
+            self._signals[phase.name] = signal_types(self.plan, phase)
+        return self._signals[phase.name]
+
     # -- document phases ---------------------------------------------------------------------
 
     def _run_docs(self, phase: Phase, task: int, folder: PhaseFolder) -> bool:
         plan = self.plan
         chain = Chain([self._steps[s] for s in phase.steps])
-        signals = signal_types(plan, phase)
+        signals = self._signal_types(phase)
         emit = self._steps[phase.emit] if phase.emit else None
         kept: list[Document] = []
         hosts = _Hosts()
@@ -148,7 +155,7 @@ class Worker:
         import pyarrow as pa
 
         upstream = phase.upstream[0]
-        signals = signal_types(self.plan, self.plan.phase(upstream))
+        signals = self._signal_types(self.plan.phase(upstream))
         pieces = self.run.pieces(upstream, "docs", task, None)
         whole = pa.concat_tables(list(pieces)).sort_by([("id", "ascending")])
         live = ((d, int(d.id, 16)) for d in documents(whole, signals))
@@ -222,15 +229,12 @@ class Worker:
 
 def _in_sample(chain: Chain, item: Page | Document, number: int, limit: int, seed: int) -> bool:
     """Whether the keyed hash of the id is below the sample's limit; books the outcome."""
-    import hashlib
+    from .order import order_key
 
-    key = seed.to_bytes(8, "little")
-    digest = hashlib.blake2b(
-        number.to_bytes(16, "big"), digest_size=8, key=key, person=b"corpusmill-smpl"
-    ).digest()
+    drawn = int.from_bytes(order_key(seed, item.id, 0, "subset")[:8], "big")
     flow = chain.account.flow(SAMPLE_STEP, item.source)
     flow.enter(number, weight(item))
-    if int.from_bytes(digest, "big") < limit:
+    if drawn < limit:
         flow.keep(number, weight(item))
         return True
     flow.lose(number, flow.dropped, "not_sampled")
@@ -262,17 +266,17 @@ class _Hosts:
     """Distinct hosts and documents per source, as mergeable sketches."""
 
     def __init__(self) -> None:
-        self.hosts: dict[str, list[str]] = {}
+        self.hosts: dict[str, set[str]] = {}
 
     def add(self, docs: list[Document]) -> None:
         for doc in docs:
-            self.hosts.setdefault(doc.source, []).append(str(doc.meta.get("host", "")))
+            self.hosts.setdefault(doc.source, set()).add(str(doc.meta.get("host", "")))
 
     def plain(self) -> dict[str, Any]:
         distinct = room_module("stages.measure.distinct")
         found = {}
         for source in sorted(self.hosts):
-            names = sorted({h for h in self.hosts[source] if h})
+            names = sorted(self.hosts[source] - {""})
             sketch = distinct.Distinct()
             sketch.add(distinct.hash_texts(names))
             found[source] = {"hosts": sketch.to_json()}
