@@ -24,6 +24,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from corpusmill.pipeline.progress import to_stderr as say
 from corpusmill.stages.decontaminate.benchmarks import Benchmark, load
 from corpusmill.stages.decontaminate.certificate import measurement, upper_95
 from corpusmill.stages.decontaminate.index import ContaminationIndex
@@ -31,7 +32,6 @@ from corpusmill.stages.decontaminate.rules import METHODS, Rules
 
 from . import texts
 from .harness import (
-    ROOT,
     Bar,
     BenchError,
     Report,
@@ -44,7 +44,7 @@ from .harness import (
     peer_versions,
     timed,
 )
-from .peer_datatrove import ENVIRONMENT
+from .peer_datatrove import ENVIRONMENT, JUDGE
 
 ITEMS, QUICK_ITEMS = 300, 20
 QUICK_EVERY = 6
@@ -52,11 +52,6 @@ PEER_EVERY = 40
 """The peer judges one of so many of the clean documents: it takes minutes a hundred megabytes."""
 ROUNDS, QUICK_ROUNDS = 3, 1
 SPEED_BYTES, QUICK_BYTES = 8_000_000, 1_000_000
-JUDGE = ROOT / "bench" / "peers" / "datatrove" / "judge.py"
-
-
-def say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

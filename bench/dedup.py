@@ -29,6 +29,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from corpusmill.pipeline.progress import to_stderr as say
+
 from .harness import (
     ROOT,
     Bar,
@@ -59,10 +61,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     options.add_argument("--rounds", type=int, help=f"runs of each side (default {ROUNDS})")
     args = options.parse_args(argv)
     return finish(lambda: measure(args), args.json)
-
-
-def say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 def measure(args: argparse.Namespace) -> Report:

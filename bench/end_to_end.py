@@ -26,6 +26,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from corpusmill.pipeline.progress import to_stderr as say
 from corpusmill.stages.extract.scoring import macro, word_bag
 
 from . import crawl, ours
@@ -61,10 +62,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     options.add_argument("--keep", type=Path, help="leave inputs and outputs in this new folder")
     args = options.parse_args(argv)
     return finish(lambda: measure(args), args.json)
-
-
-def say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 def measure(args: argparse.Namespace) -> Report:

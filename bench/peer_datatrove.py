@@ -12,6 +12,7 @@ from .crawl import Labelled, bare, read_jsonl
 from .harness import PEERS, ROOT, BenchError, Side, peer_python
 
 SCRIPTS = ROOT / "bench" / "peers" / "datatrove"
+JUDGE = SCRIPTS / "judge.py"
 EXTRACTORS = {"datatrove": "fineweb", "datatrove fast": "fast"}
 """Rows, and how each calls trafilatura: see ``bench/peers/datatrove/blocks.py``."""
 DISTRIBUTIONS = ("datatrove", "trafilatura", "lxml", "spacy", "tokenizers", "warcio")

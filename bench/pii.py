@@ -22,6 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from corpusmill.pipeline.progress import to_stderr as say
 from corpusmill.stages.clean.pii import find, replace
 from corpusmill.stages.clean.spans import DEFAULT_TYPES, TYPES
 
@@ -40,18 +41,13 @@ from .harness import (
     peer_versions,
     timed,
 )
-from .peer_datatrove import ENVIRONMENT
+from .peer_datatrove import ENVIRONMENT, JUDGE
 
 ROUNDS, QUICK_ROUNDS = 3, 1
 PAGES, QUICK_PAGES = 3000, 300
-JUDGE = ROOT / "bench" / "peers" / "datatrove" / "judge.py"
 PEER_TYPES = ("email", "ip")
 
 Labels = list[tuple[str, int, int]]
-
-
-def say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
