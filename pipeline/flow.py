@@ -116,6 +116,10 @@ class Chain:
                 flow.lose(number, flow.dropped, outcome.reason)
                 self.reject(item, step.id, outcome)
             elif isinstance(outcome, Failure):
+                if outcome.type not in step.made.errors:
+                    raise StageError(
+                        f"step {step.id} failed with the undeclared type {outcome.type!r}"
+                    )
                 flow.lose(number, flow.errors, outcome.type)
                 self.reject(item, step.id, outcome)
             elif isinstance(outcome, Page | Document):

@@ -8,6 +8,7 @@ from typing import Any
 from .accounts import check_errors, merge_steps
 from .engine import RunFolder
 from .errors import IntegrityError, StageError
+from .identity import SUM_MODULUS
 from .planning import Phase, Plan
 from .registry import room_module
 
@@ -59,7 +60,7 @@ def build_ledger(run: RunFolder) -> dict[str, Any]:
         raise IntegrityError(
             f"the commits name steps that the plan does not have: {sorted(unknown)}"
         )
-    _check_chain(entries)
+    kept = _check_end(run, phases, check_chain(entries))
     versions = {s["id"]: s["version"] for s in plan.recipe["steps"]}
     stages: list[dict[str, Any]] = []
     per_source: dict[str, list[dict[str, Any]]] = {}
@@ -71,8 +72,6 @@ def build_ledger(run: RunFolder) -> dict[str, Any]:
         })  # fmt: skip
         for source, flow in entry["sources"].items():
             per_source.setdefault(source, []).append({"stage": entry["step"], **_total({"": flow})})
-    last = run.seal(phases[-1].name) if phases else None
-    kept = sum(int(c["counts"]["out"]) for c in last.commits) if last else 0
     records = _records(stages, kept)
     return {
         "schema": SCHEMA,
@@ -114,7 +113,12 @@ def _records(stages: Sequence[Mapping[str, Any]], kept: int) -> dict[str, Any]:
     return {"in": taken, "kept": kept, "dropped": dropped, "errors": errors}
 
 
-def _check_chain(entries: Sequence[Mapping[str, Any]]) -> None:
+def check_chain(entries: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+    """Number and id checksum of what the last step gave out, over all sources.
+
+    `entries` are those of `merge_steps` in the order of the steps. Raises IntegrityError where a
+    step took in other documents than the step before gave out.
+    """
     before: dict[str, tuple[str, Mapping[str, Any]]] = {}
     for entry in entries:
         for source, flow in entry["sources"].items():
@@ -128,6 +132,35 @@ def _check_chain(entries: Sequence[Mapping[str, Any]]) -> None:
                         "or doubled between them"
                     )
             before[source] = (entry["step"], flow)
+    flows = [flow for _, flow in before.values()]
+    return sum(f["out"] for f in flows), sum(f["out_ids"] for f in flows) % SUM_MODULUS
+
+
+def _check_end(run: RunFolder, phases: Sequence[Phase], given: tuple[int, int]) -> int:
+    """Documents in the tables of the last closed phase, which must be those that its last step
+    gave out, and those that were encoded where that was done."""
+    if not phases:
+        return 0
+    counts = [c["counts"] for c in run.seal(phases[-1].name).commits]
+    written = (
+        sum(int(c["out"]) for c in counts),
+        sum(int(c["out_ids"], 16) for c in counts) % SUM_MODULUS,
+    )
+    if written != given:
+        raise IntegrityError(
+            f"{given[0]} documents came out of the last step and {written[0]} (or other ones) were "
+            f"written by {phases[-1].name}"
+        )
+    for phase in run.plan.phases:
+        if (
+            phase.step == "shards"
+            and phase.aux == "encode"
+            and run.phase_folder(phase).seal().exists()
+        ):
+            encoded = sum(int(n["documents"]) for n in run.seal(phase.name).notes())
+            if encoded != written[0]:
+                raise IntegrityError(f"{written[0]} documents were kept and {encoded} were encoded")
+    return written[0]
 
 
 def _distinct(run: RunFolder, phases: Sequence[Phase], source: str) -> dict[str, Any]:

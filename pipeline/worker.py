@@ -207,9 +207,13 @@ class Worker:
                 size = weight(outcome) if isinstance(outcome, Page | Document) else record.length
                 flow.enter(number, size)
                 if isinstance(outcome, Drop | Failure):
-                    into = flow.dropped if isinstance(outcome, Drop) else flow.errors
+                    dropped = isinstance(outcome, Drop)
                     code = outcome.reason if isinstance(outcome, Drop) else outcome.type
-                    flow.lose(number, into, code)
+                    if code not in (reader.reasons if dropped else reader.errors):
+                        raise StageError(
+                            f"source {file.source} ended {record.id} by the undeclared {code!r}"
+                        )
+                    flow.lose(number, flow.dropped if dropped else flow.errors, code)
                     chain.reject_row(
                         record.id, file.source, record.url, READ_STEP, outcome, file.relative,
                         record.offset, record.length,

@@ -1,9 +1,14 @@
+"""Batches through a chain: every outcome booked, every breach of the contract stopped."""
+
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from corpusmill.pipeline.document import Document, Outcome
+import pytest
+
+from corpusmill.pipeline.document import Document, Drop, Failure, Outcome, Page
+from corpusmill.pipeline.errors import StageError
 from corpusmill.pipeline.flow import Chain, Live
 from corpusmill.pipeline.recipe import Step
 from corpusmill.pipeline.stage import Kind, NoParams, Stage
@@ -40,3 +45,68 @@ def test_cpu_of_a_stages_own_processes_is_counted_once() -> None:
     assert 6.0 <= chain.account.cpu["with_child"] < 6.5
     chain.run(live(1))
     assert 8.0 <= chain.account.cpu["with_child"] < 8.5
+
+
+class Odd(Stage):
+    """Does what it is told, to show that each breach of the contract is found."""
+
+    name: ClassVar[str] = "measure.odd"
+    version: ClassVar[int] = 1
+    kind: ClassVar[Kind] = "measure"
+    reasons = ("known",)
+    errors = ("broken",)
+
+    def __init__(self, answer: Callable[[Document], list[Any]]) -> None:
+        super().__init__(NoParams())
+        self.answer = answer
+
+    def apply(self, batch: Sequence[Document]) -> list[Outcome]:
+        return [outcome for doc in batch for outcome in self.answer(doc)]
+
+
+def through(answer: Callable[[Document], list[Any]], batch: list[Live]) -> Chain:
+    made = Odd(answer)
+    chain = Chain([Step("odd", made.name, made.params, made)])
+    chain.run(batch)
+    return chain
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda d: [], "was given 2 documents and gave back 0 outcomes"),
+        (lambda d: [d, d], "was given 2 documents and gave back 4 outcomes"),
+        (lambda d: [Document("f" * 32, d.text, d.source)], "changed the id or source"),
+        (lambda d: [Document(d.id, d.text, "elsewhere")], "changed the id or source"),
+        (lambda d: [Drop("unknown")], "dropped with the undeclared reason 'unknown'"),
+        (lambda d: [Failure("unknown")], "failed with the undeclared type 'unknown'"),
+        (lambda d: [None], "gave back NoneType"),
+    ],
+)
+def test_a_stage_that_breaks_its_contract_is_stopped(
+    answer: Callable[[Document], list[Any]], message: str
+) -> None:
+    with pytest.raises(StageError, match=message):
+        through(answer, live(2))
+
+
+def test_pages_and_documents_are_not_mixed() -> None:
+    page: Live = (Page("e" * 32, "web", b"<p>"), int("e" * 32, 16))
+    with pytest.raises(StageError, match="met 1 raw pages among 3 documents"):
+        through(lambda d: [d], [*live(2), page])
+    chain = through(lambda d: [d], [page])  # takes documents: a page passes by
+    assert chain.account.flows == {}
+
+
+def test_drops_and_failures_are_booked_and_kept_for_reading() -> None:
+    def by_number(doc: Document) -> list[Any]:
+        return [{"1": Drop("known", 4), "2": Failure("broken", "why")}.get(doc.id[-1], doc)]
+
+    chain = through(by_number, live(3))
+    chain.account.check("here")
+    flow = chain.account.flow("odd", "web")
+    assert (flow.taken, flow.kept, flow.dropped, flow.errors) == (3, 1, {"known": 1}, {"broken": 1})
+    assert [row[3:7] for row in chain.rejects] == [
+        ("odd", "dropped", "known", "4"),
+        ("odd", "error", "broken", "why"),
+    ]

@@ -48,6 +48,11 @@ def test_order_key_is_the_documented_hash() -> None:
     assert h.digest() not in others
 
 
+def test_each_purpose_has_an_order_of_its_own() -> None:
+    keys = {order_key(1, "0" * 31 + "7", 0, p) for p in ("order", "place", "sample", "subset")}
+    assert len(keys) == 4
+
+
 def test_keys_sort_as_their_bytes() -> None:
     ids = ids_of(300)
     keys = order_keys(1, ids, 0)

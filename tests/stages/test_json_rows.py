@@ -81,9 +81,7 @@ def test_batches_by_characters() -> None:
     assert [len(b) for b in batches(rows, 5)] == [2, 1, 2]
 
 
-def test_the_same_rows_are_the_same_compressed_bytes(tmp_path: Path) -> None:
-    for name in ("a.gz", "b.gz"):
-        with RowWriter(tmp_path / name) as out:
-            out.write({"a": 1})
-        os.utime(tmp_path / name, (0, 0))
-    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+def test_compressed_output_carries_no_time(tmp_path: Path) -> None:
+    with RowWriter(tmp_path / "a.gz") as out:
+        out.write({"a": 1})
+    assert (tmp_path / "a.gz").read_bytes()[4:8] == bytes(4)  # MTIME of RFC 1952
