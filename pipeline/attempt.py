@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .commits import Commit, PhaseFolder, put_commit, slurm_job
 from .context import partition_of
-from .durable import fault_point, move_into_place, new_attempt, sync_file, sync_folder
+from .durable import fault_point, move_into_place, new_attempt, sync_file
 from .errors import IntegrityError
 from .identity import sha256_file
 from .tables import TableWriter
@@ -79,10 +79,10 @@ class Attempt:
             path = self.scratch / f"{table}.parquet"
             fault_point("write")
             groups = writer.write(path, self._sorts.get(table, ()))
+            _check_parquet(path, writer.rows)
             entry = self._place(
                 path, table, ".parquet", "rejects" if table == "rejects" else "data"
             )
-            _check_parquet(self.folder.root / entry["path"], writer.rows)
             entry |= {
                 "table": table, "rows": writer.rows, "groups": [g.plain() for g in groups],
                 **self._extra.get(table, {}),
@@ -104,7 +104,8 @@ class Attempt:
 
     def _place(self, path: Path, name: str, suffix: str, room: str) -> dict[str, Any]:
         """Moves a finished file to its content-addressed name: two attempts that made the same
-        bytes meet at one name, two that did not cannot overwrite each other."""
+        bytes meet at one name, two that did not cannot overwrite each other. The digest is of
+        what was read back, so a file that cannot be read never gets a name."""
         sync_file(path)
         size, digest = path.stat().st_size, sha256_file(path)
         task = self.commit.task
@@ -112,9 +113,6 @@ class Attempt:
         flat = name.replace("/", "_").removesuffix(suffix)
         final = parent / f"{task:06d}-{flat}-{digest[:16]}{suffix}"
         move_into_place(path, final)
-        if sha256_file(final) != digest:
-            raise IntegrityError(f"{final} does not read back as it was written")
-        sync_folder(parent)
         relative = final.relative_to(self.folder.root).as_posix()
         return {"name": name, "path": relative, "bytes": size, "sha256": digest}
 

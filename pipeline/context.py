@@ -65,9 +65,6 @@ class TaskContext(Protocol):
     def stage_files(self, step: str, prefix: str = "") -> dict[str, Path]:
         """Committed output files of another sink step that this one depends on, by name."""
 
-    def stage_read(self, step: str, table: str, **how: Any) -> pa.Table:
-        """`read` on a table of another sink step that this one depends on."""
-
     def note(self, key: str, value: Any) -> None:
         """Adds to this task's JSON summary (integers, strings, lists, objects; no floats)."""
 
@@ -159,9 +156,6 @@ class MemoryContext:
 
     def stage_files(self, step: str, prefix: str = "") -> dict[str, Path]:
         return self.steps[step].files(prefix)
-
-    def stage_read(self, step: str, table: str, **how: Any) -> pa.Table:
-        return self.steps[step].read(table, **how)
 
     def note(self, key: str, value: Any) -> None:
         self._notes.setdefault(self.phase, {}).setdefault(self.index, {})[key] = value

@@ -108,42 +108,32 @@ class EngineContext:
             "sources": {s["name"]: {"licence": s["licence"]} for s in recipe["sources"]},
         }
 
-    def _where(self, table: str, step: str | None) -> tuple[str, str]:
+    def _where(self, table: str) -> tuple[str, str]:
         """The phase that wrote a table, and the table's name there."""
-        step = step or self.phase.step
-        own = f"{step}.{table}"
+        own = f"{self.phase.step}.{table}"
         for name in reversed(self.phase.upstream):
             phase = self.run.plan.phase(name)
-            if phase.kind == "aux" and phase.step == step:
+            if phase.kind == "aux" and phase.step == self.phase.step:
                 if self.run.seal(name, wait=SEAL_WAIT_SECONDS).tables(own):
                     return name, own
             elif phase.kind == "docs":
                 return name, "docs" if table == "docs" else own
         raise StageError(f"{self.phase.name} asks for a table {table!r} that nobody wrote")
 
-    def _read(
-        self, table: str, step: str | None, partition: int | None,
-        columns: Sequence[str] | None, sort: Sequence[str],
-    ) -> pa.Table:  # fmt: skip
-        import pyarrow as pa
-
-        phase, name = self._where(table, step)
-        whole = pa.concat_tables(list(self.run.pieces(phase, name, partition, columns)))
-        if sort:
-            return whole.sort_by([(column, "ascending") for column in sort])
-        return whole.combine_chunks()
-
     def read(
         self, table: str, *, partition: int | None = None,
         columns: Sequence[str] | None = None, sort: Sequence[str] = (),
     ) -> pa.Table:  # fmt: skip
-        if columns is not None and table == "docs":
-            columns = self._existing(columns)
-        return self._read(table, None, partition, columns, sort)
+        import pyarrow as pa
+
+        whole = pa.concat_tables(list(self.batches(table, partition=partition, columns=columns)))
+        if sort:
+            return whole.sort_by([(column, "ascending") for column in sort])
+        return whole.combine_chunks()
 
     def _existing(self, columns: Sequence[str]) -> list[str]:
         """Document columns that this recipe's documents have: the others are optional."""
-        phase, name = self._where("docs", None)
+        phase, name = self._where("docs")
         entry = self.run.seal(phase, wait=SEAL_WAIT_SECONDS).tables(name)[0]
         folder = self.run.phase_folder(self.run.plan.phase(phase))
         names = set(self.run.open_table(folder, entry, -1, None).schema.names)
@@ -152,7 +142,7 @@ class EngineContext:
     def batches(
         self, table: str, *, partition: int | None = None, columns: Sequence[str] | None = None
     ) -> Iterator[pa.Table]:
-        phase, name = self._where(table, None)
+        phase, name = self._where(table)
         if columns is not None and table == "docs":
             columns = self._existing(columns)
         yield from self.run.pieces(phase, name, partition, columns)
@@ -183,11 +173,6 @@ class EngineContext:
 
     def stage_files(self, step: str, prefix: str = "") -> dict[str, Path]:
         return self._files(step, prefix)
-
-    def stage_read(self, step: str, table: str, **how: Any) -> pa.Table:
-        return self._read(
-            table, step, how.get("partition"), how.get("columns"), how.get("sort", ())
-        )
 
     def note(self, key: str, value: Any) -> None:
         self.attempt.commit.notes[key] = plain_notes(value, key)

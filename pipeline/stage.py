@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from .document import Document, Outcome, Page, Record, Scalar
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .context import TaskContext
 
 Kind = Literal["source", "map", "measure", "decide", "barrier", "sink"]
 SignalType = Literal["int", "float", "bool", "str"]
@@ -187,12 +186,6 @@ class Sink:
 
     def setup(self) -> None:
         """Load what the phases need."""
-
-
-class SupportsPhase(Protocol):
-    """What an auxiliary phase calls."""
-
-    def __call__(self, ctx: TaskContext) -> None: ...
 
 
 AnyStage = Stage | Source | Barrier | Sink

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from .vocabulary import TAG, TAGS
+from .vocabulary import TAG
 
 if TYPE_CHECKING:
     from .passes import Blocks
@@ -273,8 +273,3 @@ class _Writer:
             if number == 0:
                 made.append("|" + " --- |" * width)
         return made
-
-
-def tag_name(page: Blocks, element: int) -> str:
-    """The tag of an element, for diagnosis; ``?`` for one that has no number."""
-    return TAGS[int(page.elements[element, _TAG_ID])] or "?"
