@@ -16,11 +16,12 @@ import json
 import os
 import tempfile
 from dataclasses import asdict, dataclass
-from importlib import metadata, resources
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from corpusmill.pipeline.errors import ConfigError, InputError
+from corpusmill.pipeline.places import resolve_path
 
 from .fasttext_models import DISTRIBUTION, fasttext_module, load_model
 from .metrics import auc, keep_threshold, precision_recall, reliability
@@ -64,12 +65,6 @@ def read_labels(path: Path) -> list[LabelledText]:
             raise InputError(f"{path.name} line {number}: a field is empty or no string")
         rows.append(LabelledText(*values))
     return rows
-
-
-def _locate(name: str, folder: Path) -> Path:
-    if name.startswith("package:"):
-        return Path(str(resources.files("corpusmill.configs"))) / name.removeprefix("package:")
-    return folder / name
 
 
 def _order(row: LabelledText, seed: int) -> bytes:
@@ -153,16 +148,16 @@ def _figures(held: list[LabelledText], values: list[float], config: TrainConfig)
     }  # fmt: skip
 
 
-def train(config: TrainConfig, out: Path) -> dict[str, Any]:
+def train(config: TrainConfig, base: Path, out: Path) -> dict[str, Any]:
     """Trains, judges and writes ``model.ftz`` (or ``.bin``), ``card.json`` and ``CARD.md`` to
-    `out`; returns the card.
+    `out`; returns the card. Label files are relative to `base`.
 
     Raises ConfigError, InputError (a label file) or AssetError (fastText itself).
     """
     rows: list[LabelledText] = []
     data = []
     for name in config.labels:
-        path = _locate(name, config.folder)
+        path = resolve_path(name, base)
         mine = read_labels(path)
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         data.append({"file": name, "sha256": digest, "texts": len(mine)})
@@ -239,4 +234,4 @@ def _markdown(card: dict[str, Any]) -> str:
 
 def train_classifier(config: Path, out: Path) -> dict[str, Any]:
     """`train` with the configuration in a YAML file."""
-    return train(read_config(config), out)
+    return train(read_config(config), config.resolve().parent, out)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from corpusmill.pipeline.errors import ConfigError
+from corpusmill.pipeline.params import decode_dataclass
+from corpusmill.pipeline.strict_yaml import read_yaml
 
 from .quality_text import MAX_CHARS
 
@@ -56,8 +55,6 @@ class TrainConfig:
     max_chars: int = MAX_CHARS
     model: FastTextParams = field(default_factory=FastTextParams)
     known_failures: tuple[str, ...] = ()
-    folder: Path = Path()
-    """Where the configuration lies; set by `read_config`."""
 
     def __post_init__(self) -> None:
         for name in ("labels", "holdout"):
@@ -69,60 +66,12 @@ class TrainConfig:
             raise ConfigError(f"keep_rate is {self.keep_rate}, must be above 0 and at most 1")
 
 
-def _strict(kind: type, given: Any, place: str) -> dict[str, Any]:
-    """The mapping `given`, its keys checked against the fields of the dataclass `kind`."""
-    if not isinstance(given, Mapping):
-        raise ConfigError(f"{place} is {given!r}, must be a mapping")
-    known = {f.name for f in fields(kind)} - {"folder"}
-    for key in given:
-        if key not in known:
-            near = difflib.get_close_matches(str(key), sorted(known), 1)
-            raise ConfigError(
-                f"{place}: unknown key {key!r}",
-                hint=f"did you mean {near[0]!r}?" if near else f"known keys: {sorted(known)}",
-            )
-    return {str(k): v for k, v in given.items()}
-
-
-def _typed(kind: type, values: dict[str, Any], place: str) -> dict[str, Any]:
-    """Checks each value against the annotation of its field; lists become tuples of strings."""
-    out = {}
-    for f in fields(kind):
-        if f.name not in values:
-            continue
-        value = values[f.name]
-        wanted = str(f.type)
-        if wanted == "tuple[str, ...]":
-            right = isinstance(value, list | tuple) and all(isinstance(v, str) for v in value)
-            out[f.name] = tuple(value) if right else value
-        elif wanted == "float":
-            right = isinstance(value, int | float) and not isinstance(value, bool)
-            out[f.name] = float(value) if right else value
-        else:
-            types = {"str": str, "int": int, "bool": bool}
-            right = wanted not in types or type(value) is types[wanted]
-            out[f.name] = value
-        if not right:
-            raise ConfigError(f"{place}.{f.name} is {value!r}, must be of type {wanted}")
-    return out
-
-
 def read_config(path: Path) -> TrainConfig:
-    """The configuration in the YAML file `path`. Raises ConfigError with key and value."""
-    import yaml
-
+    """The configuration in the YAML file `path`. Raises ConfigError with place, key and value."""
     try:
-        given = yaml.safe_load(path.read_text("utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path.name} cannot be read: {error.strerror}") from error
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path.name} is not YAML: {error}") from error
-    values = _strict(TrainConfig, given, path.name)
-    for key in ("name", "labels", "holdout"):
-        if key not in values:
-            raise ConfigError(f"{path.name}: {key} is missing")
-    model = _strict(FastTextParams, values.pop("model", {}), f"{path.name}: model")
-    params = FastTextParams(**_typed(FastTextParams, model, f"{path.name}: model"))
-    return TrainConfig(
-        **_typed(TrainConfig, values, path.name), model=params, folder=path.resolve().parent
-    )
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigError(f"{path.name} cannot be read: {reason}") from error
+    made: TrainConfig = decode_dataclass(TrainConfig, read_yaml(text, path.name), path.name)
+    return made

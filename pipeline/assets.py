@@ -12,7 +12,7 @@ from typing import Any
 from .errors import AssetError
 from .identity import fingerprint, sha256_file, sha256_tree
 from .params import list_assets
-from .recipe import resolve_path
+from .places import resolve_path
 
 
 @dataclass

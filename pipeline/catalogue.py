@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .registry import configs_root, stage_class, stage_names
+from .places import configs_root
+from .registry import stage_class, stage_names
 
 
 def _summary(text: str | None) -> str:

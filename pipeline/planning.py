@@ -22,7 +22,8 @@ from .errors import ConfigError, CorpusmillError, InputError, IntegrityError
 from .identity import canonical, fingerprint, pretty
 from .listing import list_files
 from .params import encode, list_assets, map_assets, shown
-from .recipe import Recipe, Step, resolve_path
+from .places import resolve_path
+from .recipe import Recipe, Step
 from .registry import build, pin_versions
 from .stage import Asset, InputFile
 

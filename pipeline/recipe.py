@@ -34,7 +34,7 @@ from .errors import ConfigError
 from .listing import check_pattern
 from .overrides import apply_override
 from .params import decode_dataclass, nearest, shown
-from .registry import build, configs_root
+from .registry import build
 from .stage import Barrier, Sink, Source, Stage
 from .strict_yaml import MAX_BYTES, read_yaml
 
@@ -183,23 +183,6 @@ class Recipe:
         for override in overrides:
             apply_override(data, override)
         return _from_mapping(data, base, place)
-
-    def resolve_path(self, value: str) -> Path:
-        """A path of the recipe as an absolute path; ``package:`` names the package's configs."""
-        return resolve_path(value, self.base)
-
-
-def resolve_path(value: str, base: Path) -> Path:
-    """``package:x`` below the package's configs, other paths below `base`."""
-    if value.startswith("package:"):
-        below = value.removeprefix("package:")
-        if below.startswith("/") or ".." in below.split("/"):
-            raise ConfigError(f"{shown(value)} leads out of the package's configs")
-        return configs_root() / below
-    try:
-        return (base / Path(value).expanduser()).resolve()
-    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, ~nobody, a NUL
-        raise ConfigError(f"{shown(value)} is no path: {error}") from None
 
 
 _TOP = (

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -33,14 +32,6 @@ def room_module(name: str) -> ModuleType:
 def rooms_root() -> Path:
     """The folder that holds ``stages``, ``classifiers``, ``tokenizers`` and ``configs``."""
     return Path(__file__).resolve().parent.parent
-
-
-def configs_root() -> Path:
-    """The folder of the package's own configurations and its sample."""
-    spec = importlib.util.find_spec("corpusmill.configs")
-    if spec is None or spec.origin is None:
-        raise StageError("the package corpusmill.configs is missing from this installation")
-    return Path(spec.origin).resolve().parent
 
 
 def stage_names() -> list[str]:

@@ -36,32 +36,32 @@ def small(folder: Path, *, quantise: bool = False) -> TrainConfig:
             })  # fmt: skip
     (folder / "labels.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
     return TrainConfig(
-        name="small", labels=("labels.jsonl",), holdout=("high-3", "low-3"), folder=folder,
+        name="small", labels=("labels.jsonl",), holdout=("high-3", "low-3"),
         keep_rate=0.6, model=FastTextParams(dim=8, epoch=40, bucket=500, quantise=quantise),
     )  # fmt: skip
 
 
 def test_same_bytes_twice(tmp_path: Path) -> None:
     config = small(tmp_path)
-    cards = [train(config, tmp_path / name) for name in ("a", "b")]
+    cards = [train(config, tmp_path, tmp_path / name) for name in ("a", "b")]
     assert cards[0] == cards[1]
     for name in ("model.bin", "card.json", "CARD.md"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     assert not list(tmp_path.rglob("*.partial"))
-    other = train(replace(config, seed=2), tmp_path / "c")
+    other = train(replace(config, seed=2), tmp_path, tmp_path / "c")
     assert other["model"]["sha256"] != cards[0]["model"]["sha256"]
 
 
 def test_the_order_of_rows_does_not_matter(tmp_path: Path) -> None:
     config = small(tmp_path)
-    first = train(config, tmp_path / "a")
+    first = train(config, tmp_path, tmp_path / "a")
     labels = tmp_path / "labels.jsonl"
     labels.write_text("".join(sorted(labels.read_text().splitlines(keepends=True))[::-1]))
-    assert train(config, tmp_path / "b")["model"]["sha256"] == first["model"]["sha256"]
+    assert train(config, tmp_path, tmp_path / "b")["model"]["sha256"] == first["model"]["sha256"]
 
 
 def test_card(tmp_path: Path) -> None:
-    card = train(small(tmp_path), tmp_path / "out")
+    card = train(small(tmp_path), tmp_path, tmp_path / "out")
     held = card["heldout"]
     # Fourth repetition of ten nouns: ten high, five low; the rest is trained on.
     assert (held["texts"], held["good"]) == (15, 10)
@@ -84,7 +84,7 @@ def test_a_text_on_both_sides_is_not_trained_on(tmp_path: Path) -> None:
     labels = tmp_path / "labels.jsonl"
     row = json.loads(labels.read_text().splitlines()[-1])
     labels.write_text(labels.read_text() + json.dumps(row | {"group": "elsewhere"}) + "\n")
-    card = train(config, tmp_path / "out")
+    card = train(config, tmp_path, tmp_path / "out")
     assert card["training"]["texts"] == 45
     assert "elsewhere" not in card["training"]["groups"]
 
@@ -99,7 +99,7 @@ def test_a_text_on_both_sides_is_not_trained_on(tmp_path: Path) -> None:
 )
 def test_impossible_holdout(tmp_path: Path, change: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        train(replace(small(tmp_path), **change), tmp_path / "out")  # type: ignore[arg-type]
+        train(replace(small(tmp_path), **change), tmp_path, tmp_path / "out")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -128,14 +128,14 @@ def test_bad_rows(tmp_path: Path, line: str, message: str) -> None:
     [
         ("name: a\nlabels: [x]\nholdout: [g]\nkeeprate: 1", "did you mean 'keep_rate'"),
         ("name: a\nlabels: [x]\nholdout: [g]\nmodel: {dims: 3}", "did you mean 'dim'"),
-        ("name: a\nlabels: [x]\nholdout: [g]\nmodel: {dim: '3'}", "must be of type int"),
-        ("name: a\nlabels: [x]\nholdout: [g]\nbalance: 1", "must be of type bool"),
-        ("name: a\nlabels: x\nholdout: [g]", "labels is 'x'"),
+        ("name: a\nlabels: [x]\nholdout: [g]\nmodel: {dim: '3'}", "a whole number is needed"),
+        ("name: a\nlabels: [x]\nholdout: [g]\nbalance: 1", "true or false is needed"),
+        ("name: a\nlabels: x\nholdout: [g]", "labels: a list is needed"),
         ("name: a\nlabels: [x]\nholdout: []", "holdout is empty"),
         ("name: a\nlabels: [x]\nholdout: [g]\nkeep_rate: 0", "keep_rate is 0.0"),
-        ("name: a\nlabels: [x]", "holdout is missing"),
-        ("- a", "must be a mapping"),
-        ("a: [", "is not YAML"),
+        ("name: a\nlabels: [x]", "the key 'holdout' is missing"),
+        ("- a", "a mapping of keys is needed"),
+        ("a: [", "is not valid YAML"),
         ("name: a\nlabels: [x]\nholdout: [g]\nfolder: /", "unknown key 'folder'"),
     ],
 )
@@ -150,7 +150,6 @@ def test_configuration_of_the_sample() -> None:
     config = read_config(CONFIG)
     assert config.model == FastTextParams()
     assert config.languages == ("en",)
-    assert config.folder == CONFIG.parent
 
 
 def test_committed_model_and_card_agree() -> None:

@@ -13,7 +13,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 LINKED = ROOT / ".src/corpusmill"
 ROOMS = ("classifiers", "configs", "pipeline", "stages", "tokenizers")
-OF_PIPELINE = {"context", "document", "errors", "identity", "mix", "order", "stage"}
+OF_PIPELINE = {
+    "context", "document", "errors", "identity", "mix", "order", "params", "places", "stage",
+    "strict_yaml",
+}  # fmt: skip
 HEAVY = (
     "brotli", "cchardet", "datasketch", "datatrove", "fasttext", "fastwarc", "huggingface_hub",
     "llvmlite", "lxml", "numba", "phonenumbers", "py3langid", "pyarrow", "pycld2", "ray",

@@ -23,7 +23,8 @@ from hypothesis import strategies as st
 from corpusmill.pipeline import Recipe
 from corpusmill.pipeline.cli import main
 from corpusmill.pipeline.errors import ConfigError
-from corpusmill.pipeline.registry import build, configs_root, stage_class, stage_names
+from corpusmill.pipeline.places import configs_root
+from corpusmill.pipeline.registry import build, stage_class, stage_names
 from corpusmill.pipeline.strict_yaml import MAX_BYTES, read_value, read_yaml
 
 SHIPPED = configs_root() / "recipes"

@@ -30,8 +30,9 @@ from corpusmill.pipeline.document import (
     Scalar,
     document_id,
 )
+from corpusmill.pipeline.places import configs_root
 from corpusmill.pipeline.recipe import Step
-from corpusmill.pipeline.registry import build, configs_root
+from corpusmill.pipeline.registry import build
 from corpusmill.pipeline.stage import InputFile
 from corpusmill.pipeline.tables import document_table, documents
 
