@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -138,9 +138,9 @@ def in_shards(root: Path) -> Counter[str]:
     return found
 
 
-def truth(folder: Path) -> Counter[str]:
-    """The ids that exact deduplication must keep of JSONL files: of equal texts the smallest.
-    Worked out from the files alone."""
+def truth(folder: Path, read: Callable[[str], bool] = lambda document: True) -> Counter[str]:
+    """The ids that exact deduplication must keep of JSONL files: of equal texts the smallest
+    of those that are read. Worked out from the files alone."""
     best: dict[str, str] = {}
     for path in sorted(folder.glob("*.jsonl")):
         data = path.read_bytes()
@@ -148,7 +148,8 @@ def truth(folder: Path) -> Counter[str]:
         for line in data.splitlines(keepends=True):
             text = json.loads(line)["text"]
             name = document_id("rows", path.name, len(data), start)
-            best[text] = min(name, best.get(text, name))
+            if read(name):
+                best[text] = min(name, best.get(text, name))
             start += len(line)
     return Counter(best.values())
 
