@@ -44,7 +44,7 @@ from corpusmill.pipeline.document import Document, Drop, Outcome, Page
 from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import Asset, Kind, Stage
 
-from .url_lists import EntrySet, host_and_target, public_suffixes, read_lists, url_words
+from .url_lists import EntrySet, host_and_target, load_lists, url_words
 
 REFINEDWEB_CATEGORIES = (
     "adult",
@@ -132,12 +132,10 @@ class UrlFilter(Stage):
     def setup(self) -> None:
         """Reads the lists. Raises AssetError if one is missing, empty or not a list."""
         p: Params = self.params
-        suffixes = None
-        if p.public_suffixes is not None:
-            suffixes = public_suffixes(Path(p.public_suffixes))
-        self._block = read_lists(p.block, p.categories, exact=suffixes)
-        self._optout = read_lists(p.optout, p.categories)
-        self._allow = read_lists(p.allow, p.categories)
+        suffixes = None if p.public_suffixes is None else Path(p.public_suffixes)
+        self._block = load_lists(p.block, p.categories, suffixes)
+        self._optout = load_lists(p.optout, p.categories)
+        self._allow = load_lists(p.allow, p.categories)
         builtin = p.words == "refinedweb"
         self._words = frozenset((url_words("words") if builtin else ()) + p.extra_words)
         self._soft = frozenset((url_words("soft_words") if builtin else ()) + p.extra_soft_words)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corpusmill.pipeline.errors import AssetError
+from corpusmill.stages.array_cache import cached, digest_of
 
 Target = tuple[str, str]
 """A URL for matching: host, and the rest from the path on (``""`` or beginning with ``/``)."""
@@ -26,6 +27,7 @@ _MAX_PREFIXES = 64
 _BLOCK_BYTES = 1 << 16
 _LOOK_BYTES = 512
 _BAD_SHARE = 100  # one unusable line in so many is forgiven: crowd-made lists have slips
+_CACHED_BYTES = 1 << 20
 _DATA = Path(__file__).parent.parent / "data_lists" / "url_words"
 
 
@@ -201,15 +203,17 @@ def _plain_domains(block: bytes) -> list[bytes] | None:
     have millions of those, and looking at each by itself takes half a minute. None otherwise."""
     if block.translate(None, _PLAIN_BYTES) or block.startswith(b"www.") or b"\nwww." in block:
         return None
-    raw = np.frombuffer(b"\n" + block.removesuffix(b"\n") + b"\n", dtype=np.uint8)
-    dash, border = raw == ord("-"), (raw == ord(".")) | (raw == ord("\n"))
-    odd = border[:-1] & (border | dash)[1:] | dash[:-1] & border[1:]
-    if odd.any():  # a label that is empty, or has a hyphen at an end
-        return None
-    lines = block.removesuffix(b"\n").split(b"\n")
-    if [line for line in lines if b"." not in line] or max(map(len, lines)) > 253:
-        return None
-    return lines
+    body = block.removesuffix(b"\n")
+    raw = np.frombuffer(b"\n" + body + b"\n", dtype=np.uint8)
+    dot, dash, end = raw == ord("."), raw == ord("-"), raw == ord("\n")
+    border = dot | end
+    if (border[:-1] & (border | dash)[1:] | dash[:-1] & border[1:]).any():
+        return None  # a label that is empty, or has a hyphen at an end
+    ends = np.flatnonzero(end)
+    dots = np.searchsorted(np.flatnonzero(dot), ends)
+    if (dots[1:] == dots[:-1]).any() or int((ends[1:] - ends[:-1]).max()) > 254:
+        return None  # a name without a dot, or one that is too long
+    return body.split(b"\n")
 
 
 _PLAIN_BYTES = b"abcdefghijklmnopqrstuvwxyz0123456789_-.\n"
@@ -289,6 +293,34 @@ def read_lists(
                     hint="one domain or URL a line, no patterns",
                 )
     return hosts.entries()
+
+
+def load_lists(
+    assets: Sequence[str], categories: Sequence[str], suffixes: Path | None = None
+) -> EntrySet:
+    """As `read_lists`, with a public suffix list's file, and through the cache where that is
+    quicker."""
+    files = [file for asset in assets for file in _files(Path(asset), categories)]
+    if sum(file.stat().st_size for file in files) < _CACHED_BYTES:
+        exact = None if suffixes is None else public_suffixes(suffixes)
+        return read_lists(assets, categories, exact)
+
+    def make() -> Mapping[str, npt.NDArray[np.uint64]]:
+        exact = None if suffixes is None else public_suffixes(suffixes)
+        made = read_lists(assets, categories, exact)
+        return {"domains": made.domains, "exact": made.exact, "prefixes": made.prefixes}
+
+    origin: list[str | Path] = [
+        Path(__file__),
+        *files,
+        "suffixes",
+        *([] if suffixes is None else [suffixes]),
+    ]
+    try:
+        key = digest_of(origin)
+    except OSError as error:
+        raise AssetError(f"list {error.filename} cannot be read: {error.strerror}") from error
+    return EntrySet(**cached("url-lists", key, make))
 
 
 class _Hashes:
