@@ -36,6 +36,7 @@ from functools import cache
 from typing import Any, Literal
 
 from .charset_labels import LABELS, PYTHON_CODECS
+from .charset_model import UNIT, habit, score
 
 PINS = ("faust-cchardet", "Resiliparse")
 """Distributions whose versions determine what `decode` gives: for `Stage.pins`."""
@@ -125,68 +126,68 @@ def decode(body: bytes, header_label: str | None = None) -> Decoded:
         return _finish(body.decode("ascii"), "utf-8", declared, "utf8")
     if (text := _utf8(body)) is not None:
         return _finish(text, "utf-8", declared, "utf8")
-    return _legacy(body, first.start(), header_label or "", in_page, declared)
+    return _legacy(body, header_label or "", in_page, declared)
 
 
-def _legacy(body: bytes, first: int, header: str, in_page: str, declared: str) -> Decoded:
+def _legacy(body: bytes, header: str, in_page: str, declared: str) -> Decoded:
     """`body` is neither UTF-8 nor ASCII; its first byte above 127 is at `first`."""
     lossy = body.decode("utf-8", "replace")
     broken = lossy.count("\ufffd")
     if _count_not_ascii(lossy) - broken >= 20 * broken:
         return _finish(lossy, "utf-8", declared, "utf8_mostly")
-    guess, guessed = _guess(body, first)
-    odd = oddities(guessed) if guessed is not None else 9.0
-    witnesses: tuple[tuple[str, Rule], ...] = ((header, "header"), (in_page, "meta"))
-    for label, rule in witnesses:
-        name = encoding_name(label)
-        if name in ("", "utf-8") or name in _WIDE:
-            continue
-        text = _strict(body, name)
-        if text is None or (o := oddities(text)) > _BELIEVABLE:
-            continue
-        if name in _LATIN1_FAMILY:
-            # Servers' default. A guess that reads as well is better evidence.
-            few = guessed is not None and _differences(text, guessed) < _FEW
-            believed = o < odd or guess in _LATIN1_FAMILY or (o == odd and few)
-        elif _script(name) == _script(guess):
-            believed = True
-        else:
-            believed = o < odd or (o == odd and _count_not_ascii(text) < _SHORT)
-        if believed:
-            return _finish(text, name, declared, rule)
-    if guessed is not None:
-        return _finish(guessed, guess, declared, "detected")
-    return _finish(_lenient(body, "windows-1252"), "windows-1252", declared, "fallback")
+    name, text = _read(body, encoding_name(header), encoding_name(in_page))
+    if not name:
+        return _finish(_lenient(body, "windows-1252"), "windows-1252", declared, "fallback")
+    rule: Rule = "detected"
+    if name == encoding_name(header):
+        rule = "header"
+    elif name == encoding_name(in_page):
+        rule = "meta"
+    return _finish(_lenient(body, name), name, declared, rule)
 
 
-def _differences(one: str, other: str) -> int:
-    if len(one) != len(other):
-        return max(len(one), len(other))
-    return sum(a != b for a, b in zip(one, other, strict=True))
+_SEGMENT = re.compile(rb"[^<>\n]*[\x80-\xff][^<>\n]*")
+_PRIOR: dict[str, float] = {
+    "windows-1252": 0.0, "windows-1251": -1.5, "shift_jis": -2.0, "gb18030": -2.5, "euc-jp": -3.0,
+    "euc-kr": -3.0, "big5": -3.5, "iso-8859-15": -3.0, "windows-1250": -3.3, "iso-8859-2": -3.3,
+    "windows-1254": -3.3, "windows-1256": -3.5, "windows-1255": -4.0, "koi8-r": -4.0,
+    "windows-874": -4.0, "windows-1253": -4.5, "iso-8859-7": -4.5, "windows-1257": -4.5,
+    "windows-1258": -5.0, "koi8-u": -5.0, "iso-8859-5": -6.0, "iso-8859-6": -6.0,
+    "iso-8859-8": -6.0, "ibm866": -6.0, "macintosh": -6.0, "x-mac-cyrillic": -6.0,
+    "iso-8859-3": -8.0, "iso-8859-4": -8.0, "iso-8859-10": -8.0, "iso-8859-13": -7.0,
+    "iso-8859-14": -8.0, "iso-8859-16": -8.0,
+}
+_LABELLED, _DEFAULT_LABEL = 6.0, 3.0
 
 
-def _guess(body: bytes, first: int) -> tuple[str, str | None]:
-    """The detectors' encoding and its text; other encodings where that reads badly."""
-    guess = _detect(body, first)
-    text: str | None = None
-    if guess and guess != "utf-8" and guess not in _WIDE:
-        text = _strict(body, guess)
-        if text is None:  # some broken bytes do not make the guess wrong
-            text = _lenient(body, guess)
-            if text.count("\ufffd") * 50 > _count_not_ascii(text):
-                text = None
-    odd = oddities(text) if text is not None else 9.0
-    if guess == "koi8-r":
-        others: tuple[str, ...] = ("koi8-u",)
-    elif odd > _BELIEVABLE:  # what no detector here knows
-        others = ("macintosh", "x-mac-cyrillic")
-    else:
-        return guess, text
-    for other in others:
-        candidate = _strict(body, other)
-        if candidate is not None and (o := oddities(candidate)) < min(odd, _BELIEVABLE):
-            guess, text, odd = other, candidate, o
-    return guess, text
+def _read(body: bytes, header: str, in_page: str) -> tuple[str, int]:
+    whole = b"\n".join(_SEGMENT.findall(body))
+    sample = whole
+    if len(sample) > 4096:
+        sample = whole[:4096]
+    prior = dict(_PRIOR)
+    for name in {header, in_page}:
+        if name in prior:
+            prior[name] += _DEFAULT_LABEL if name == "windows-1252" else _LABELLED
+    habits = habit(_TAGS.sub(b" ", body[:65536])[:16384].decode("latin-1"))
+    ranked = _ranked(sample, prior, habits)
+    if sample is not whole:
+        ranked = _ranked(whole[:262144], {name: prior[name] for _, name in ranked[:6]}, habits)
+    return ranked[0][1], -ranked[0][0]
+
+
+_TAGS = re.compile(rb"(?is)<(?:(?:script|style)\b.*?</(?:script|style)|[^>]*)>")
+
+
+def _ranked(body: bytes, prior: dict[str, float], habits: Any) -> list[tuple[int, str]]:
+    known: dict[str, int] = {}
+    found = []
+    for name, p in prior.items():
+        text = _lenient(body, name)
+        if text not in known:
+            known[text] = score(text, habits)
+        found.append((-known[text] - round(UNIT * p), name))
+    return sorted(found)
 
 
 _SCRIPTS = {

@@ -38,13 +38,17 @@ class C4(Stage):
     def __init__(self, params: Any) -> None:
         super().__init__(params)
         p: Params = params
+        both = p.lorem_ipsum and p.curly_bracket
         self.bounds = (
+            # Of the dialect datatrove, whose first hit is the reason; not in `reads`, since others
+            # do not write it.
+            Bound("c4_curly_bracket", "c4_curly_first", high=0 if both else None, optional=True),
             Bound("c4_lorem_ipsum", "c4_lorem_ipsum", high=0 if p.lorem_ipsum else None),
             Bound("c4_curly_bracket", "c4_curly_bracket", high=0 if p.curly_bracket else None),
             Bound("c4_few_sentences", "c4_sentences", low=p.min_sentences),
         )
-        self.reads = tuple(b.signal for b in self.bounds)
-        self.reasons = tuple(b.reason for b in self.bounds)
+        self.reads = tuple(b.signal for b in self.bounds[1:])
+        self.reasons = tuple(b.reason for b in self.bounds[1:])
 
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         """Drops by the first rule that a page breaks."""

@@ -15,7 +15,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from corpusmill.pipeline.document import Document, Drop, Outcome
+from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import Kind, Stage
+from corpusmill.stages.measure import datatrove_rules
 from corpusmill.stages.measure.c4_rules import LineRules, examine
 
 _CITATION = re.compile(r"\[[0-9]*\]|\[edit\]|\[citation needed\]")
@@ -27,6 +29,13 @@ class Params:
 
     rules: LineRules = field(default_factory=LineRules)
     remove_citations: bool = True
+
+    def __post_init__(self) -> None:
+        if self.rules.dialect == "datatrove" and not self.remove_citations:
+            raise ConfigError(
+                "filters.c4_lines: the dialect datatrove looks at lines without their citations",
+                hint="leave remove_citations out",
+            )
 
 
 class C4Lines(Stage):
@@ -42,10 +51,12 @@ class C4Lines(Stage):
 
     def setup(self) -> None:
         """Compiles or loads the kernels."""
-        examine((), self.params.rules)
+        self.apply(())
 
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         """The documents with their kept lines; `c4_no_lines` where none is left."""
+        if self.params.rules.dialect == "datatrove":
+            return self._as_datatrove(batch)
         found = examine([document.text for document in batch], self.params.rules)
         table = found.lines.table
         outcomes: list[Outcome] = []
@@ -67,6 +78,15 @@ class C4Lines(Stage):
                 outcomes.append(document)
             else:
                 outcomes.append(Drop("c4_no_lines", last - first))
+        return outcomes
+
+    def _as_datatrove(self, batch: Sequence[Document]) -> list[Outcome]:
+        texts = [document.text for document in batch]
+        outcomes: list[Outcome] = []
+        pages = datatrove_rules.c4(texts, self.params.rules, sentences=False)
+        for document, page in zip(batch, pages, strict=True):
+            document.text = "\n".join(page.kept).strip()
+            outcomes.append(document if document.text else Drop("c4_no_lines", page.lines))
         return outcomes
 
 

@@ -1,7 +1,7 @@
 """Gopher's repetition rules, on the signals of `measure.repetition`.
 
 Defaults: Rae et al. 2021, table A1. The rules decide in the order of the parameters, and the
-first broken one is the reason.
+first broken one is the reason, `rep_empty` before them: a document of nothing but white space.
 """
 
 from __future__ import annotations
@@ -39,15 +39,18 @@ class GopherRepetition(Stage):
     """`filters.gopher_repetition`: see the module docstring."""
 
     name: ClassVar[str] = "filters.gopher_repetition"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     kind: ClassVar[Kind] = "decide"
     Params: ClassVar[type] = Params
 
     def __init__(self, params: Any) -> None:
         super().__init__(params)
-        self.bounds = tuple(
-            Bound(f"rep_{f.name}", f"rep_{f.name}", high=getattr(params, f.name))
-            for f in fields(Params)
+        self.bounds = (
+            Bound("rep_empty", "rep_filled", low=1),
+            *(
+                Bound(f"rep_{f.name}", f"rep_{f.name}", high=getattr(params, f.name))
+                for f in fields(Params)
+            ),
         )
         self.reads = tuple(b.signal for b in self.bounds)
         self.reasons = tuple(b.reason for b in self.bounds)

@@ -8,7 +8,7 @@ from typing import Any
 
 from corpusmill.pipeline.document import META_COLUMNS, Document, Drop, Failure, Scalar
 from corpusmill.pipeline.errors import ConfigError, StageError
-from corpusmill.pipeline.stage import NoParams, Stage
+from corpusmill.pipeline.stage import Stage
 from corpusmill.stages.json_rows import RowWriter, batches, read_rows
 from corpusmill.stages.measure import c4 as measure_c4
 from corpusmill.stages.measure import c4_rules
@@ -26,7 +26,7 @@ def default_steps() -> tuple[Stage, ...]:
     return (
         measure_language.STAGE(measure_language.Params()),
         measure_gopher.STAGE(measure_gopher.Params()),
-        measure_repetition.STAGE(NoParams()),
+        measure_repetition.STAGE(measure_repetition.Params()),
         measure_c4.STAGE(c4_rules.LineRules(terminal=False)),
         measure_fineweb.STAGE(measure_fineweb.Params()),
         url.STAGE(url.Params()),

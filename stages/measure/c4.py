@@ -15,21 +15,26 @@ What differs from datatrove:
   an East Asian mark; datatrove needs spaCy or NLTK. Abbreviations followed by a capital count as
   an end.
 
+With ``dialect: datatrove`` all of this is as datatrove has it for English (`datatrove_rules`), and
+`c4_curly_first` says that a curly bracket is met before "lorem ipsum".
+
 C4's rule on bad words is not here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from corpusmill.pipeline.document import Document, Outcome
+from corpusmill.pipeline.document import Document, Outcome, Scalar
 from corpusmill.pipeline.stage import Kind, SignalType, Stage
 
+from . import datatrove_rules
 from .c4_rules import LineRules, examine
-from .text_tables import SPACED, UNSPACED, word_counts
+from .spacy_words import word_rule
+from .text_tables import SPACED, UNSPACED, fill, word_counts
 
 
 class MeasureC4(Stage):
@@ -54,13 +59,23 @@ class MeasureC4(Stage):
         "c4_curly_bracket": "bool",
     }
 
+    def __init__(self, params: Any) -> None:
+        super().__init__(params)
+        if params.dialect == "datatrove":
+            self.writes = {**type(self).writes, "c4_curly_first": "bool"}
+
     def setup(self) -> None:
         """Compiles or loads the kernels."""
-        examine((), self.params)
+        if self.params.dialect == "datatrove":
+            datatrove_rules.c4((), self.params)
+        else:
+            examine((), self.params)
 
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         """The documents, with the signals filled in."""
         texts = [document.text for document in batch]
+        if self.params.dialect == "datatrove":
+            return fill(batch, [_row(p) for p in datatrove_rules.c4(texts, self.params)])
         found = examine(texts, self.params)
         lines = found.lines
         unspaced = word_counts(texts).unspaced
@@ -85,6 +100,24 @@ class MeasureC4(Stage):
             signals["c4_lorem_ipsum"] = lorem[i] > 0
             signals["c4_curly_bracket"] = curly[i] > 0
         return list(batch)
+
+
+def _row(page: datatrove_rules.C4Page) -> dict[str, Scalar]:
+    """The signals of a page in the dialect ``datatrove``."""
+    return {
+        "c4_rule": word_rule(),
+        "c4_lines": page.lines,
+        "c4_kept_lines": len(page.kept),
+        "c4_sentences": page.sentences,
+        "c4_no_terminal": page.no_terminal,
+        "c4_few_words": page.few_words,
+        "c4_long_word": page.long_word,
+        "c4_javascript": page.javascript,
+        "c4_policy": page.policy,
+        "c4_lorem_ipsum": page.lorem_ipsum is not None,
+        "c4_curly_bracket": page.curly is not None,
+        "c4_curly_first": page.curly_first,
+    }
 
 
 STAGE = MeasureC4

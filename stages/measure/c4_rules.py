@@ -14,6 +14,7 @@ import numpy as np
 
 from corpusmill.pipeline.errors import ConfigError
 
+from .datatrove_rules import Dialect
 from .text_tables import LineCounts, line_counts, word_counts
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ class LineRules:
     """Lines that contain "javascript"."""
     policy: bool = True
     """Lines that contain one of `POLICY`."""
+    dialect: Dialect = "corpusmill"
+    """With ``datatrove`` the rules are its own for English, also for counting sentences; citations
+    are removed before a line's end is looked at."""
 
     def __post_init__(self) -> None:
         if self.min_words < 0 or self.max_word < 0:

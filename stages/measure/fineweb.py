@@ -18,6 +18,8 @@ What differs from datatrove:
 - Thai and Lao have no sentence mark: where most letters are of these scripts,
   `fineweb_line_punct` is absent.
 - A document without words has a list ratio of 0, where there is nothing to divide by.
+
+With ``dialect: datatrove`` all of this is as datatrove has it for English (`datatrove_rules`).
 """
 
 from __future__ import annotations
@@ -32,9 +34,12 @@ from corpusmill.pipeline.document import Document, Outcome
 from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import Kind, SignalType, Stage
 
+from . import datatrove_rules
+from .datatrove_rules import Dialect
 from .text_tables import (
     SPACED,
     UNSPACED,
+    fill,
     line_counts,
     ratio,
     repeats,
@@ -49,6 +54,8 @@ class Params:
 
     short_line: int = 30
     short_line_unspaced: int = 10
+    """Of no effect in the dialect ``datatrove``."""
+    dialect: Dialect = "corpusmill"
 
     def __post_init__(self) -> None:
         if self.short_line < 0 or self.short_line_unspaced < 0:
@@ -74,13 +81,18 @@ class MeasureFineweb(Stage):
 
     def setup(self) -> None:
         """Compiles or loads the kernels."""
-        word_counts(())
+        if self.params.dialect == "datatrove":
+            datatrove_rules.fineweb((), 0)
+        else:
+            word_counts(())
 
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         """The documents, with the signals filled in."""
         from .text_kernel import LETTERS, LINE_TERMINAL, THAI_LAO
 
         texts = [document.text for document in batch]
+        if self.params.dialect == "datatrove":
+            return fill(batch, datatrove_rules.fineweb(texts, self.params.short_line))
         counts = word_counts(texts)
         lines = line_counts(texts)
         table = lines.table

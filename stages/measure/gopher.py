@@ -17,6 +17,8 @@ What is counted, and where that differs from datatrove's reading of the paper:
 - Stop words are compared without regard to case (an English text in capitals has them), and are
   those of the document's language (`stop_words.py`), where it has a list. Otherwise
   `gopher_stop_words` is absent.
+
+With ``dialect: datatrove`` all of this is as datatrove has it for English (`datatrove_rules`).
 """
 
 from __future__ import annotations
@@ -33,11 +35,14 @@ from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import Kind, SignalType, Stage
 from corpusmill.stages.words import HAS_ALPHA
 
-from .stop_words import LANGUAGES, stop_hashes
+from . import datatrove_rules
+from .datatrove_rules import Dialect
+from .stop_words import LANGUAGES, stop_hashes, stop_words
 from .text_tables import (
     SPACED,
     UNSPACED,
     WordCounts,
+    fill,
     line_counts,
     ratio,
     segment_sums,
@@ -50,7 +55,9 @@ class Params:
     """Parameters of `measure.gopher`."""
 
     language: str | None = None
-    """Whose stop words to count; None: those of each document's signal `lang`."""
+    """Whose stop words to count; None: those of each document's signal `lang`, and of English in
+    the dialect ``datatrove``."""
+    dialect: Dialect = "corpusmill"
 
     def __post_init__(self) -> None:
         if self.language is not None and self.language not in LANGUAGES:
@@ -82,11 +89,15 @@ class MeasureGopher(Stage):
 
     def __init__(self, params: Any) -> None:
         super().__init__(params)
-        self.reads = () if params.language is not None else ("lang",)
+        own = params.dialect == "corpusmill" and params.language is None
+        self.reads = ("lang",) if own else ()
 
     def setup(self) -> None:
         """Compiles or loads the kernels."""
-        word_counts(())
+        if self.params.dialect == "datatrove":
+            datatrove_rules.gopher((), ())
+        else:
+            word_counts(())
 
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         """The documents, with the signals filled in."""
@@ -100,6 +111,9 @@ class MeasureGopher(Stage):
         )
 
         texts = [document.text for document in batch]
+        if self.params.dialect == "datatrove":
+            listed = stop_words(self.params.language or "en")
+            return fill(batch, datatrove_rules.gopher(texts, listed))
         counts = word_counts(texts)
         lines = line_counts(texts)
         filled = lines.per_document(lines.filled)

@@ -22,12 +22,16 @@ first occurrence of a duplicate does not count. The differences:
 - A most frequent n-gram that occurs once is no repetition, and counts 0.
 - In scripts without spaces an n-gram is 2 n characters (signal `rep_rule`).
 
+`rep_filled` says whether there is anything but white space.
+
+With ``dialect: datatrove`` all of this is as datatrove has it for English (`datatrove_rules`).
 A text of spaced words has a top 4-gram share above 1 where the n-gram overlaps itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -35,17 +39,28 @@ import numpy as np
 from corpusmill.pipeline.document import Document, Outcome
 from corpusmill.pipeline.stage import Kind, SignalType, Stage
 
+from . import datatrove_rules
+from .datatrove_rules import Dialect
 from .text_tables import (
     DUP_SIZES,
     SPACED,
     TOP_SIZES,
     UNSPACED,
+    fill,
     line_counts,
     ngram_repeats,
     ratio,
     repeats,
     word_counts,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Params:
+    """Parameters of `measure.repetition`."""
+
+    dialect: Dialect = "corpusmill"
+
 
 TOP_SIGNALS = tuple(f"rep_top_{n}gram" for n in TOP_SIZES)
 DUP_SIGNALS = tuple(f"rep_dup_{n}gram" for n in DUP_SIZES)
@@ -55,11 +70,13 @@ class MeasureRepetition(Stage):
     """`measure.repetition`: see the module docstring."""
 
     name: ClassVar[str] = "measure.repetition"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     kind: ClassVar[Kind] = "measure"
+    Params: ClassVar[type] = Params
 
     writes: Mapping[str, SignalType] = {
         "rep_rule": "str",
+        "rep_filled": "bool",
         "rep_dup_lines": "float",
         "rep_dup_paras": "float",
         "rep_dup_line_chars": "float",
@@ -70,13 +87,18 @@ class MeasureRepetition(Stage):
 
     def setup(self) -> None:
         """Compiles or loads the kernels."""
-        word_counts(())
+        if self.params.dialect == "datatrove":
+            datatrove_rules.repetition(())
+        else:
+            word_counts(())
 
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         """The documents, with the signals filled in."""
         from .text_kernel import CHARS, paragraphs
 
         texts = [document.text for document in batch]
+        if self.params.dialect == "datatrove":
+            return fill(batch, datatrove_rules.repetition(texts))
         counts = word_counts(texts)
         lines = line_counts(texts).table
         filled = line_counts(texts).per_document(lines.chars > 0)
@@ -92,6 +114,7 @@ class MeasureRepetition(Stage):
             chars = int(counts.features[i, CHARS])
             signals = document.signals
             signals["rep_rule"] = UNSPACED if counts.unspaced[i] else SPACED
+            signals["rep_filled"] = chars > 0
             signals["rep_dup_lines"] = ratio(int(dup_lines[i]), int(filled[i]))
             signals["rep_dup_paras"] = ratio(int(dup_paras[i]), int(p_start[i + 1] - p_start[i]))
             signals["rep_dup_line_chars"] = ratio(int(dup_line_chars[i]), chars)
@@ -105,4 +128,4 @@ class MeasureRepetition(Stage):
 
 STAGE = MeasureRepetition
 
-__all__ = ["DUP_SIGNALS", "STAGE", "TOP_SIGNALS", "MeasureRepetition"]
+__all__ = ["DUP_SIGNALS", "STAGE", "TOP_SIGNALS", "MeasureRepetition", "Params"]

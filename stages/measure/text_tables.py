@@ -11,12 +11,13 @@ word, and the same fractions then mean about the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from corpusmill.pipeline.document import Document, Outcome, Scalar
 from corpusmill.stages import words
 from corpusmill.stages.unicode_data import tables
 
@@ -173,6 +174,13 @@ def ngram_repeats(
         np.array(TOP_SIZES, np.int64), np.array(DUP_SIZES, np.int64), top, dup,
     )  # fmt: skip
     return top, dup
+
+
+def fill(batch: Sequence[Document], rows: Sequence[Mapping[str, Scalar]]) -> list[Outcome]:
+    """The documents of `batch`, each with the signals of its row."""
+    for document, row in zip(batch, rows, strict=True):
+        document.signals.update(row)
+    return list(batch)
 
 
 def ratio(part: int, whole: int) -> float:

@@ -114,17 +114,17 @@ def test_one_huge_file_does_not_hold_the_others(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task_bytes", [1, 1 << 16])
-def test_two_thousand_tiny_files(mill: Mill, tmp_path: Path, task_bytes: int) -> None:
+@pytest.mark.parametrize(("files", "task_bytes"), [(2_000, 1), (10_000, 1 << 16)])
+def test_thousands_of_tiny_files(mill: Mill, tmp_path: Path, files: int, task_bytes: int) -> None:
     """More tasks than a folder of commits holds, or a few tasks of many files."""
-    rows = lines(range(2000))
+    rows = lines(range(files))
     rows[1500] = rows[3]
-    folder = lay_out(tmp_path / "tiny", {f"{i:04d}.jsonl": [row] for i, row in enumerate(rows)})
+    folder = lay_out(tmp_path / "tiny", {f"{i:05d}.jsonl": [row] for i, row in enumerate(rows)})
     text = RECIPE.replace("root: input", f'root: "{folder}"')
     root = mill.ran("tiny", text, f"execution.task_bytes={task_bytes}")
     assert kept(root) == truth(folder)
-    assert sum(kept(root).values()) == 1999
-    balanced(root, 2000)
+    assert sum(kept(root).values()) == files - 1
+    balanced(root, files)
     folders = {p.parent.name for p in root.glob("phases/01-read-*/commits/*/*.json")}
     assert folders == ({"0000", "0001"} if task_bytes == 1 else {"0000"})
     assert verify(root).faults == []

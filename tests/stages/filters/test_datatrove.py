@@ -13,7 +13,7 @@ import pytest
 
 from corpusmill.pipeline.document import Document, Drop, Failure, Outcome
 from corpusmill.pipeline.errors import AssetError, ConfigError
-from corpusmill.pipeline.stage import NoParams, Stage
+from corpusmill.pipeline.stage import Stage
 from corpusmill.stages.filters import fineweb, gopher_quality, gopher_repetition
 from corpusmill.stages.filters.c4_lines import C4Lines
 from corpusmill.stages.filters.c4_lines import Params as LinesParams
@@ -186,7 +186,7 @@ def real_texts() -> list[str]:
 def test_repetition_decides_as_theirs(real_texts: list[str]) -> None:
     unequal = both(
         "GopherRepetitionFilter",
-        [measure_repetition.STAGE(NoParams())],
+        [measure_repetition.STAGE(measure_repetition.Params())],
         gopher_repetition.STAGE(gopher_repetition.Params()),
         real_texts,
     )
