@@ -73,6 +73,9 @@ def build_ledger(run: RunFolder) -> dict[str, Any]:
         for source, flow in entry["sources"].items():
             per_source.setdefault(source, []).append({"stage": entry["step"], **_total({"": flow})})
     records = _records(stages, kept)
+    excluded = {
+        i["name"]: {"excluded": i["excluded"]} for i in plan.data["inputs"] if "excluded" in i
+    }
     return {
         "schema": SCHEMA,
         "balanced": True,
@@ -80,7 +83,7 @@ def build_ledger(run: RunFolder) -> dict[str, Any]:
         "records": records,
         "stages": stages,
         "sources": {
-            s: {"stages": rows, "distinct": _distinct(run, phases, s)}
+            s: {"stages": rows, "distinct": _distinct(run, phases, s), **excluded.get(s, {})}
             for s, rows in sorted(per_source.items())
         },
         "products": [

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -30,28 +31,33 @@ def check_pattern(pattern: str) -> None:
         )
 
 
-def list_files(root: Path, pattern: str) -> list[tuple[str, int, int]]:
+def list_names(root: Path, pattern: str) -> set[str]:
+    """The paths below `root` that `pattern` matches, whatever lies there. Raises ConfigError where
+    a folder cannot be listed."""
+    with _listing(pattern):
+        return set(_matches(root, "", pattern.split("/")))
+
+
+def list_files(
+    root: Path, pattern: str, without: Collection[str] = ()
+) -> list[tuple[str, int, int]]:
     """(path below `root` with ``/``, bytes, modification time in nanoseconds) of every file that
-    `pattern` matches, sorted. Folders that match are passed over.
+    `pattern` matches, sorted. Folders that match and paths in `without` are passed over.
 
     Raises ConfigError where a folder cannot be listed, and for a match that is no file that can
     be read by its place: a link to nowhere, a pipe, a name that is not UTF-8.
     """
     found: dict[str, tuple[int, int]] = {}
-    try:
+    with _listing(pattern):
         for name in _matches(root, "", pattern.split("/")):
+            if name in without:
+                continue
             status = os.stat(root / name)
             if stat.S_ISDIR(status.st_mode):
                 continue
             if not stat.S_ISREG(status.st_mode):
                 raise ConfigError(f"{shown(name)} matches {shown(pattern)} and is no regular file")
             found[name] = (status.st_size, status.st_mtime_ns)
-    except OSError as error:
-        where = f"{shown(str(error.filename))}: " if error.filename else ""
-        raise ConfigError(
-            f"{shown(pattern)} cannot be listed: {where}{error.strerror or error}",
-            hint="remove what cannot be read, or name it out of the pattern",
-        ) from None
     for name in found:
         try:
             name.encode("utf-8")
@@ -61,6 +67,18 @@ def list_files(root: Path, pattern: str) -> list[tuple[str, int, int]]:
                 hint="rename it: names stand in the account",
             ) from None
     return [(name, *found[name]) for name in sorted(found)]
+
+
+@contextmanager
+def _listing(pattern: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        where = f"{shown(str(error.filename))}: " if error.filename else ""
+        raise ConfigError(
+            f"{shown(pattern)} cannot be listed: {where}{error.strerror or error}",
+            hint="remove what cannot be read, or name it under exclude:",
+        ) from None
 
 
 def _matches(root: Path, below: str, parts: Sequence[str]) -> Iterator[str]:

@@ -20,10 +20,10 @@ from .assets import Places, check_asset, resolve_assets
 from .durable import write_atomic
 from .errors import ConfigError, CorpusmillError, InputError, IntegrityError
 from .identity import canonical, fingerprint, pretty
-from .listing import list_files
+from .listing import list_files, list_names
 from .params import encode, list_assets, map_assets, shown
 from .places import resolve_path
-from .recipe import Recipe, Step
+from .recipe import Recipe, SourceSpec, Step
 from .registry import build, pin_versions
 from .stage import Asset, InputFile
 
@@ -216,29 +216,47 @@ def _plan_id(data: dict[str, Any], phases: tuple[Phase, ...]) -> str:
 
 
 def list_inputs(recipe: Recipe) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """Files of every source, sorted by relative path, and the sources' absolute roots."""
+    """Files of every source, sorted by relative path, and the sources' absolute roots. What is
+    excluded is listed by name."""
     listed, roots = [], {}
     for spec in recipe.sources:
         root = resolve_path(spec.root, recipe.base)
         if not os.path.isdir(root):
             raise ConfigError(f"source {spec.name!r}: the folder {shown(spec.root)} does not exist")
-        found: dict[str, tuple[int, int]] = {}
-        for pattern in spec.paths:
-            try:
-                hits = list_files(root, pattern)
-            except ConfigError as error:
-                raise ConfigError(
-                    f"source {spec.name!r}: {error.message}", hint=error.hint
-                ) from None
-            if not hits:
-                raise ConfigError(
-                    f"source {spec.name!r}: nothing matches {shown(pattern)} in {spec.root}"
-                )
-            found |= {name: (size, token) for name, size, token in hits}
-        files = [[name, *found[name]] for name in sorted(found)]
-        listed.append({"name": spec.name, "files": files})
+        try:
+            found, excluded = _files_of(spec, root)
+        except ConfigError as error:
+            raise ConfigError(f"source {spec.name!r}: {error.message}", hint=error.hint) from None
+        entry: dict[str, Any] = {
+            "name": spec.name, "files": [[name, *found[name]] for name in sorted(found)],
+        }  # fmt: skip
+        listed.append(entry | ({"excluded": excluded} if excluded else {}))
         roots[spec.name] = str(root)
     return listed, roots
+
+
+def _files_of(spec: SourceSpec, root: Path) -> tuple[dict[str, tuple[int, int]], list[str]]:
+    """(bytes, time) of the files to read by name, and the names of those left out."""
+    without: set[str] = set()
+    named = {n for p in spec.paths for n in list_names(root, p)} if spec.exclude else set()
+    for pattern in spec.exclude:
+        names = list_names(root, pattern) & named
+        if not names:
+            raise ConfigError(
+                f"exclude: {shown(pattern)} matches none of the files that paths match",
+                hint='a folder is left out by "folder/**/*"',
+            )
+        without |= names
+    found: dict[str, tuple[int, int]] = {}
+    for pattern in spec.paths:
+        hits = list_files(root, pattern, without)
+        if not hits:
+            rest = " that is not excluded" if without else ""
+            raise ConfigError(f"nothing matches {shown(pattern)} in {spec.root}{rest}")
+        found |= {name: (size, token) for name, size, token in hits}
+    # A name that is not UTF-8 is a reason to leave a file out, and must be told all the same.
+    told = (os.fsencode(name).decode("utf-8", "backslashreplace") for name in without)
+    return found, sorted(told)
 
 
 def cut_tasks(inputs: list[dict[str, Any]], task_bytes: int) -> list[list[list[int]]]:

@@ -61,6 +61,8 @@ class SourceSpec:
     licence: str
     """An SPDX expression, a ``LicenseRef-…``, or ``NOASSERTION``."""
     root: str = "."
+    exclude: tuple[str, ...] = ()
+    """Patterns of files that `paths` match and that must not be read; the ledger names them."""
     params: Mapping[str, Any] = field(default_factory=dict)
     licence_text: str | None = None
     accept_unlicensed: Unlicensed | None = None
@@ -72,13 +74,14 @@ class SourceSpec:
             raise ConfigError(f"{shown(self.name)} is not a source name", hint="a-z, 0-9, - and _")
         if not self.paths:
             raise ConfigError(f"source {self.name!r} lists no paths")
-        for pattern in self.paths:
-            try:
-                check_pattern(pattern)
-            except ConfigError as error:
-                raise ConfigError(
-                    f"paths of {self.name!r}: {error.message}", hint=error.hint
-                ) from None
+        for key, patterns in (("paths", self.paths), ("exclude", self.exclude)):
+            for pattern in patterns:
+                try:
+                    check_pattern(pattern)
+                except ConfigError as error:
+                    raise ConfigError(
+                        f"{key} of {self.name!r}: {error.message}", hint=error.hint
+                    ) from None
         if not self.root or "\0" in self.root:
             raise ConfigError(f"root of {self.name!r} is {shown(self.root)}, which is no path")
         if not self.licence.strip():

@@ -78,6 +78,11 @@ def report_lines(root: Path) -> list[str]:
         lines.append(
             f"source {source}: {first['in']} records, {last['out']} kept; licence {licence}{tail}"
         )
+        if entry.get("excluded"):
+            names = entry["excluded"]
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            files = "1 file" if len(names) == 1 else f"{len(names)} files"
+            lines.append(f"source {source}: {files} excluded by the recipe: {names[0]}{more}")
     lock_path = root / f"{name}.lock.json"
     if not lock_path.exists():
         lines += ["", "The run is not finished: there is no lock yet."]

@@ -56,7 +56,9 @@ class Parquet(Source):
         try:
             table = pq.ParquetFile(file.path)
         except (OSError, pa.ArrowException) as err:
-            raise InputError(f"{file.path}: {err}", hint="is it a Parquet file?") from err
+            raise InputError(
+                f"{file.path}: {err}", hint="write it anew, or name it under exclude: of its source"
+            ) from err
         with table:
             columns = self._columns(file, table.schema_arrow)
             number = 0

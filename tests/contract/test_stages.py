@@ -67,10 +67,18 @@ def benchmark(folder: Path) -> dict[str, Any]:
     return {"benchmarks": str(path)}
 
 
+def names(folder: Path) -> dict[str, Any]:
+    """A list of one record."""
+    path = folder / "names.txt"
+    path.write_text("http://host.example/a?b=c#d\n")
+    return {"drop": [str(path)]}
+
+
 MADE_WITH: dict[str, dict[str, Any] | Callable[[Path], dict[str, Any]]] = {
     "classifiers.fasttext_quality": quality_model,
     "decontaminate.ngram": benchmark,
     "filters.datatrove": {"block": "GopherQualityFilter", "words": "whitespace"},
+    "filters.listed": names,
     "filters.threshold": {"signal": "gopher_words", "min": 3, "max": 1000},
     "tokenizers.given": {"folder": "tokenizer"},
 }

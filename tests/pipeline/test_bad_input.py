@@ -161,9 +161,9 @@ def test_too_many_errors_fail_the_run(tmp_path: Path) -> None:
         ("table", "zero.parquet", b"", "zero.parquet: Parquet file size is 0 bytes"),
         pytest.param(
             "table",
-            "t.parquet",
+            "broken.parquet",
             b"PAR1 no footer PAR1",
-            "t.parquet: Parquet",
+            "broken.parquet: Parquet",
             marks=pytest.mark.slow,
         ),
         pytest.param(
@@ -193,8 +193,19 @@ def test_a_file_that_cannot_be_opened_fails_by_name(
     assert message in said
     assert "hint:" in said
     assert "Traceback" not in said
+    # Named out, it stands in the account.
+    place = f"root: {source},"
+    path.write_text(RECIPE.replace(place, f'{place} exclude: ["{name}"],'))
+    assert main(arguments) == 0
+    ledger = json.loads((tmp_path / "run" / "ledger.json").read_text())
+    assert ledger["sources"][source]["excluded"] == [name]
+    assert verify(tmp_path / "run").faults == []
+    capsys.readouterr()
+    assert main(["report", str(tmp_path / "run")]) == 0
+    assert f"source {source}: 1 file excluded by the recipe: {name}\n" in capsys.readouterr().out
     # Put right, the run goes on from what is done.
     (tmp_path / source / name).unlink()
+    path.write_text(RECIPE)
     assert main(arguments) == 0
 
 

@@ -54,6 +54,28 @@ def test_inputs_that_cannot_be_read_stop_the_plan(tmp_path: Path, kind: str) -> 
     pattern = name if kind in ("folder", "long") else "*.jsonl"
     with pytest.raises(ConfigError, match=INPUTS[kind]):
         plan(Recipe.parse(GOOD.replace("*.jsonl", pattern), tmp_path))
+    if kind not in ("folder", "long"):  # what cannot be read can be named out
+        text = GOOD.replace('["*.jsonl"]', '["*.jsonl"], exclude: ["bad*.jsonl"]')
+        (source,) = plan(Recipe.parse(text, tmp_path)).data["inputs"]
+        assert [f[0] for f in source["files"]] == ["good.jsonl"]
+        assert source["excluded"] == ["bad\\xff.jsonl" if kind == "not UTF-8" else "bad.jsonl"]
+
+
+@pytest.mark.parametrize("pattern", ["none.jsonl", "old", "old/*", "../x", "**"])
+def test_an_exclusion_that_leaves_nothing_out_is_refused(tmp_path: Path, pattern: str) -> None:
+    (tmp_path / "good.jsonl").write_text('{"text": "a"}\n')
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "good.txt").write_text("")
+    text = GOOD.replace('["*.jsonl"]', f'["*.jsonl"], exclude: ["{pattern}"]')
+    with pytest.raises(ConfigError, match="exclude"):
+        plan(Recipe.parse(text, tmp_path))
+
+
+def test_nothing_is_left_to_read(tmp_path: Path) -> None:
+    (tmp_path / "good.jsonl").write_text('{"text": "a"}\n')
+    text = GOOD.replace('["*.jsonl"]', '["*.jsonl"], exclude: ["**/*"]')
+    with pytest.raises(ConfigError, match=r"nothing matches .* that is not excluded"):
+        plan(Recipe.parse(text, tmp_path))
 
 
 def test_a_folder_that_may_not_be_listed_stops_the_plan(
