@@ -89,8 +89,11 @@ def test_gopher_repetition() -> None:
     }  # fmt: skip
     check(
         gopher_repetition.STAGE(gopher_repetition.Params()),
-        {f"rep_{name}": 0.0 for name in bounds},
-        {f"rep_{name}": (f"rep_{name}", b, round(b + 1e-6, 6)) for name, b in bounds.items()},
+        {"rep_filled": True, **{f"rep_{name}": 0.0 for name in bounds}},
+        {
+            "rep_empty": ("rep_filled", True, False),
+            **{f"rep_{name}": (f"rep_{name}", b, round(b + 1e-6, 6)) for name, b in bounds.items()},
+        },
     )
 
 
@@ -104,6 +107,9 @@ def test_c4() -> None:
             "c4_few_sentences": ("c4_sentences", 5, 4),
         },
     )
+    both = {"c4_lorem_ipsum": True, "c4_curly_bracket": True, "c4_sentences": 9}
+    first = outcome(c4.STAGE(c4.Params()), **both, c4_curly_first=True)
+    assert first == Drop("c4_curly_bracket", True)
     relaxed = c4.STAGE(c4.Params(curly_bracket=False, min_sentences=None))
     signals: dict[str, Any] = {"c4_lorem_ipsum": False, "c4_curly_bracket": True, "c4_sentences": 0}
     assert isinstance(outcome(relaxed, **signals), Document)

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from corpusmill.pipeline.stage import NoParams
-from corpusmill.stages.measure.repetition import MeasureRepetition
+from corpusmill.stages.measure.repetition import MeasureRepetition, Params
 
-STAGE = MeasureRepetition(NoParams())
+STAGE = MeasureRepetition(Params())
 
 
 def test_lines_and_paragraphs_by_hand(measure: Any) -> None:
@@ -54,7 +53,8 @@ def test_case_ends_and_padding_do_not_matter(measure: Any) -> None:
 @pytest.mark.parametrize("text", ["", " \n\t", "word", "。"])
 def test_nothing_repeats_in_nothing(measure: Any, text: str) -> None:
     (signals,) = measure(STAGE, [text])
-    assert {v for k, v in signals.items() if k != "rep_rule"} == {0.0}
+    assert {v for k, v in signals.items() if k not in ("rep_rule", "rep_filled")} == {0.0}
+    assert signals["rep_filled"] is bool(text.strip())
 
 
 def test_unspaced(measure: Any) -> None:
