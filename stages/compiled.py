@@ -8,13 +8,44 @@ result is a function of the input alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numba
 from numba import types
 
 Function = Callable[..., Any]
+
+
+@contextmanager
+def _quick_loading() -> Iterator[None]:
+    """Meanwhile numba loads what is cached without first importing all that it could compile.
+
+    Before it looks for a cached kernel, numba fills its compiler's tables: half a CPU-second of
+    every process, of which machine code that is ready needs only the runtime. A kernel that is not
+    in the cache is compiled as ever: the compiler fills the tables itself. Under a numba that has
+    other parts inside, nothing is changed.
+    """
+    try:
+        from numba.core.caching import Cache
+        from numba.core.runtime import rtsys
+
+        whole, inner, spared = Cache.load_overload, Cache._load_overload, rtsys.initialize
+    except (ImportError, AttributeError):
+        yield
+        return
+
+    def load(self: Any, signature: Any, context: Any) -> Any:
+        spared(context)
+        with self._guard_against_spurious_io_errors():
+            return inner(self, signature, context)
+
+    Cache.load_overload = load
+    try:
+        yield
+    finally:
+        Cache.load_overload = whole
 
 
 def array(scalar: Any, *, dims: int = 1) -> Any:
@@ -37,7 +68,8 @@ def kernel(signature: Any) -> Callable[[Function], Function]:
 
     def compile_it(function: Function) -> Function:
         try:
-            made: Function = numba.njit(signature, cache=True, nogil=True)(function)
+            with _quick_loading():
+                made: Function = numba.njit(signature, cache=True, nogil=True)(function)
         except RuntimeError as exc:
             if "cannot cache function" not in str(exc):
                 raise

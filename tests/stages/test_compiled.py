@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numba
@@ -39,3 +41,22 @@ def test_other_errors_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numba, "njit", njit)
     with pytest.raises(RuntimeError, match="something else"):
         compiled.kernel(SIGNATURE)(double)
+
+
+QUICK = """
+import sys
+from corpusmill.stages.words import tokenise
+assert len(tokenise(["one two"]).start) == 2
+print("numba.np.linalg" in sys.modules)
+import numba
+assert numba.njit(lambda a: a.sum())(__import__("numpy").ones(3)) == 3.0
+"""
+
+
+def test_cached_kernels_load_without_the_compiler() -> None:
+    """numba itself works on all the same."""
+    said = [
+        subprocess.run([sys.executable, "-c", QUICK], check=True, capture_output=True, text=True)
+        for _ in range(2)
+    ]
+    assert said[1].stdout == "False\n"
