@@ -18,6 +18,9 @@ SUM_MODULUS = 1 << 128
 """Order-free sums of ids and row hashes are taken modulo this."""
 
 
+_SCALARS = (str, int, bool, type(None))
+
+
 def _plain(value: Any, place: str) -> Any:
     if value is None or isinstance(value, bool | int | str):
         return value
@@ -26,10 +29,13 @@ def _plain(value: Any, place: str) -> Any:
         for key, item in value.items():
             if not isinstance(key, str):
                 raise CorpusmillError(f"{place}: key {key!r} is not text and cannot be hashed")
-            out[key] = _plain(item, f"{place}.{key}")
+            out[key] = item if type(item) in _SCALARS else _plain(item, f"{place}.{key}")
         return out
     if isinstance(value, list | tuple):
-        return [_plain(item, f"{place}[{i}]") for i, item in enumerate(value)]
+        return [
+            item if type(item) in _SCALARS else _plain(item, f"{place}[{i}]")
+            for i, item in enumerate(value)
+        ]
     raise CorpusmillError(
         f"{place}: {type(value).__name__} {value!r} has no single spelling and cannot be hashed",
         hint="write fractions as decimal strings",

@@ -96,7 +96,7 @@ def run(options: Namespace) -> int:
 
 
 def _example(root: Path) -> str:
-    """A dropped document's id to try `why` on: the first by id among the rejects."""
+    """A dropped document's id to try `why` on: the first of the first table of rejects."""
     import pyarrow.parquet as pq
 
     from .engine import RunFolder
@@ -104,12 +104,12 @@ def _example(root: Path) -> str:
     from .planning import Plan
 
     folder = RunFolder(root, Plan.load(root / "plan.json"))
-    ids: list[str] = []
     for phase in sealed_docs_phases(folder)[1:] or sealed_docs_phases(folder):
         for entry in folder.seal(phase.name).tables("rejects"):
             path = folder.phase_folder(phase).root / entry["path"]
-            ids += pq.read_table(path, columns=["id"])["id"].to_pylist()
-    return min(ids) if ids else "ID"
+            for batch in pq.ParquetFile(path).iter_batches(1, columns=["id"]):
+                return str(batch["id"][0].as_py())
+    return "ID"
 
 
 def plan(options: Namespace) -> int:
