@@ -7,8 +7,10 @@ what ``**`` means.
 
 from __future__ import annotations
 
+import gzip
 import os
 import stat
+import zlib
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
@@ -67,6 +69,59 @@ def list_files(
                 hint="rename it: names stand in the account",
             ) from None
     return [(name, *found[name]) for name in sorted(found)]
+
+
+def read_paths(path: Path) -> list[str]:
+    """The lines of a list of paths, gzip or plain, without empty ones.
+
+    Raises ConfigError for a list that cannot be read or is empty, for a path that stands in it
+    twice and for one that leads out of the root.
+    """
+    try:
+        data = path.read_bytes()
+        if data.startswith(b"\x1f\x8b"):
+            data = gzip.decompress(data)
+        lines = [line.strip() for line in data.decode("utf-8").splitlines()]
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise ConfigError(f"the list of paths {path} cannot be read: {error}") from None
+    names = [line for line in lines if line]
+    if not names:
+        raise ConfigError(f"the list of paths {path} names no file")
+    seen: set[str] = set()
+    for name in names:
+        parts = name.split("/")
+        if "\0" in name or any(part in ("", ".", "..") for part in parts):
+            raise ConfigError(
+                f"{shown(name)} in {path} is no path below the root",
+                hint="lists of s3:// or https:// addresses: fetch the files, and cut the front off",
+            )
+        if name in seen:
+            raise ConfigError(f"{shown(name)} stands twice in {path}")
+        seen.add(name)
+    return names
+
+
+def stat_paths(root: Path, names: Sequence[str]) -> list[tuple[str, int, int]]:
+    """As `list_files` for exact paths. Raises ConfigError if any is no regular file, with their
+    number."""
+    found, missing = [], []
+    for name in names:
+        try:
+            status = os.stat(root / name)
+        except OSError:
+            missing.append(name)
+            continue
+        if stat.S_ISREG(status.st_mode):
+            found.append((name, status.st_size, status.st_mtime_ns))
+        else:
+            missing.append(name)
+    if missing:
+        raise ConfigError(
+            f"{len(missing)} of {len(names)} listed paths are no files in {root}, "
+            f"{shown(missing[0])} first",
+            hint="fetch them, or name them under exclude:",
+        )
+    return found
 
 
 @contextmanager

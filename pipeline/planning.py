@@ -20,7 +20,7 @@ from .assets import Places, check_asset, resolve_assets
 from .durable import write_atomic
 from .errors import ConfigError, CorpusmillError, InputError, IntegrityError
 from .identity import canonical, fingerprint, pretty
-from .listing import list_files, list_names
+from .listing import list_files, list_names, read_paths, stat_paths
 from .params import encode, list_assets, map_assets, shown
 from .places import resolve_path
 from .recipe import Recipe, SourceSpec, Step
@@ -224,7 +224,7 @@ def list_inputs(recipe: Recipe) -> tuple[list[dict[str, Any]], dict[str, str]]:
         if not os.path.isdir(root):
             raise ConfigError(f"source {spec.name!r}: the folder {shown(spec.root)} does not exist")
         try:
-            found, excluded = _files_of(spec, root)
+            found, excluded = _files_of(spec, root, recipe.base)
         except ConfigError as error:
             raise ConfigError(f"source {spec.name!r}: {error.message}", hint=error.hint) from None
         entry: dict[str, Any] = {
@@ -235,10 +235,15 @@ def list_inputs(recipe: Recipe) -> tuple[list[dict[str, Any]], dict[str, str]]:
     return listed, roots
 
 
-def _files_of(spec: SourceSpec, root: Path) -> tuple[dict[str, tuple[int, int]], list[str]]:
+def _files_of(
+    spec: SourceSpec, root: Path, base: Path
+) -> tuple[dict[str, tuple[int, int]], list[str]]:
     """(bytes, time) of the files to read by name, and the names of those left out."""
     without: set[str] = set()
-    named = {n for p in spec.paths for n in list_names(root, p)} if spec.exclude else set()
+    listed = [] if spec.paths_from is None else read_paths(resolve_path(spec.paths_from, base))
+    named = set(listed)
+    if spec.exclude:
+        named |= {n for p in spec.paths for n in list_names(root, p)}
     for pattern in spec.exclude:
         names = list_names(root, pattern) & named
         if not names:
@@ -248,12 +253,16 @@ def _files_of(spec: SourceSpec, root: Path) -> tuple[dict[str, tuple[int, int]],
             )
         without |= names
     found: dict[str, tuple[int, int]] = {}
+    for name, size, token in stat_paths(root, [n for n in listed if n not in without]):
+        found[name] = (size, token)
     for pattern in spec.paths:
         hits = list_files(root, pattern, without)
         if not hits:
             rest = " that is not excluded" if without else ""
             raise ConfigError(f"nothing matches {shown(pattern)} in {spec.root}{rest}")
         found |= {name: (size, token) for name, size, token in hits}
+    if not found:
+        raise ConfigError("every file that is listed is excluded")
     # A name that is not UTF-8 is a reason to leave a file out, and must be told all the same.
     told = (os.fsencode(name).decode("utf-8", "backslashreplace") for name in without)
     return found, sorted(told)

@@ -57,9 +57,13 @@ class SourceSpec:
 
     name: str
     stage: str
-    paths: tuple[str, ...]
     licence: str
     """An SPDX expression, a ``LicenseRef-…``, or ``NOASSERTION``."""
+    paths: tuple[str, ...] = ()
+    """Patterns below `root`; each must match a file."""
+    paths_from: str | None = None
+    """A text file (also .gz) that lists paths below `root`, a line each, as Common Crawl
+    publishes them; each must exist."""
     root: str = "."
     exclude: tuple[str, ...] = ()
     """Patterns of files that `paths` match and that must not be read; the ledger names them."""
@@ -72,8 +76,10 @@ class SourceSpec:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise ConfigError(f"{shown(self.name)} is not a source name", hint="a-z, 0-9, - and _")
-        if not self.paths:
-            raise ConfigError(f"source {self.name!r} lists no paths")
+        if not self.paths and self.paths_from is None:
+            raise ConfigError(
+                f"source {self.name!r} lists no paths", hint="paths: [PATTERN], or paths_from: LIST"
+            )
         for key, patterns in (("paths", self.paths), ("exclude", self.exclude)):
             for pattern in patterns:
                 try:

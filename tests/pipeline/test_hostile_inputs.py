@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from pathlib import Path
@@ -111,3 +112,53 @@ def test_assets_that_cannot_be_read_stop_the_plan(tmp_path: Path, asset: str) ->
     with pytest.raises(CorpusmillError) as caught:
         plan(Recipe.parse(text, tmp_path))
     assert caught.value.exit_code == 2
+
+
+LISTED = GOOD.replace('paths: ["*.jsonl"]', "paths_from: all.paths.gz")
+
+
+def test_paths_from_a_list(tmp_path: Path) -> None:
+    """The list lies beside the recipe, its paths below the root; patterns add to it."""
+    (tmp_path / "in" / "a").mkdir(parents=True)
+    for name in ("a/2.jsonl", "a/1.jsonl", "3.jsonl", "more.json"):
+        (tmp_path / "in" / name).write_text('{"text": "a"}\n')
+    (tmp_path / "all.paths.gz").write_bytes(gzip.compress(b"a/2.jsonl\n\n3.jsonl \n"))
+    text = LISTED.replace("stage:", "root: in, stage:")
+    (source,) = plan(Recipe.parse(text, tmp_path)).data["inputs"]
+    assert [f[0] for f in source["files"]] == ["3.jsonl", "a/2.jsonl"]
+    assert source["files"][0][1] == 14
+    more = text.replace("gz,", 'gz, paths: ["*.json", "3.*"], exclude: ["a/*"],')
+    (source,) = plan(Recipe.parse(more, tmp_path)).data["inputs"]
+    assert [f[0] for f in source["files"]] == ["3.jsonl", "more.json"]
+    assert source["excluded"] == ["a/2.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"good.jsonl\ngone.jsonl\n.\n", "is no path below the root"),
+        (
+            b"good.jsonl\ngone.jsonl\nold\n",
+            "2 of 3 listed paths are no files .* 'gone.jsonl' first",
+        ),
+        (b"good.jsonl\ngood.jsonl\n", "stands twice"),
+        (b"../good.jsonl\n", "is no path below the root"),
+        (b"s3://commoncrawl/x.warc.gz\n", "is no path below the root"),
+        (b"\n", "names no file"),
+        (b"\xff\n", "cannot be read"),
+        (b"\x1f\x8b\x08cut", "cannot be read"),
+        (None, "cannot be read"),
+    ],
+)
+def test_a_list_of_paths_that_is_none(tmp_path: Path, content: bytes | None, said: str) -> None:
+    (tmp_path / "good.jsonl").write_text('{"text": "a"}\n')
+    (tmp_path / "old").mkdir()
+    if content is not None:
+        (tmp_path / "all.paths.gz").write_bytes(content)
+    with pytest.raises(ConfigError, match=said):
+        plan(Recipe.parse(LISTED, tmp_path))
+
+
+def test_a_source_without_paths(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="lists no paths"):
+        Recipe.parse(GOOD.replace('paths: ["*.jsonl"], ', ""), tmp_path)
