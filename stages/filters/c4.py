@@ -15,11 +15,11 @@ from typing import Any, ClassVar
 from corpusmill.pipeline.document import Document, Outcome
 from corpusmill.pipeline.stage import Kind, Stage
 
-from .rules import Bound, first_broken
+from .rules import Bound, Rules, Scope
 
 
 @dataclass(frozen=True, slots=True)
-class Params:
+class Params(Scope):
     """Which page rules are in force."""
 
     lorem_ipsum: bool = True
@@ -37,22 +37,33 @@ class C4(Stage):
 
     def __init__(self, params: Any) -> None:
         super().__init__(params)
-        p: Params = params
-        both = p.lorem_ipsum and p.curly_bracket
-        self.bounds = (
-            # Of the dialect datatrove, whose first hit is the reason; not in `reads`, since others
-            # do not write it.
-            Bound("c4_curly_bracket", "c4_curly_first", high=0 if both else None, optional=True),
-            Bound("c4_lorem_ipsum", "c4_lorem_ipsum", high=0 if p.lorem_ipsum else None),
-            Bound("c4_curly_bracket", "c4_curly_bracket", high=0 if p.curly_bracket else None),
-            Bound("c4_few_sentences", "c4_sentences", low=p.min_sentences),
-        )
-        self.reads = tuple(b.signal for b in self.bounds[1:])
-        self.reasons = tuple(b.reason for b in self.bounds[1:])
+        self._rules = Rules(self.name, params, _bounds)
+        self.reads, self.reasons = self._rules.reads, self._rules.reasons
+
+    def setup(self) -> None:
+        """Reads the bounds of languages, where a file of them is named."""
+        self._rules.setup()
 
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
-        """Drops by the first rule that a page breaks."""
-        return [first_broken(d, self.bounds, self.name) or d for d in batch]
+        """Drops by the first rule that a document breaks."""
+        return self._rules.apply(batch)
+
+
+def _bounds(p: Params) -> tuple[Bound, ...]:
+    both = p.lorem_ipsum and p.curly_bracket
+    return (
+        # Of the dialect datatrove, where the first hit is the reason.
+        Bound(
+            "c4_curly_bracket",
+            "c4_curly_first",
+            high=0 if both else None,
+            optional=True,
+            extra=True,
+        ),
+        Bound("c4_lorem_ipsum", "c4_lorem_ipsum", high=0 if p.lorem_ipsum else None),
+        Bound("c4_curly_bracket", "c4_curly_bracket", high=0 if p.curly_bracket else None),
+        Bound("c4_few_sentences", "c4_sentences", low=p.min_sentences),
+    )
 
 
 STAGE = C4

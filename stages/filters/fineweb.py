@@ -16,11 +16,11 @@ from typing import Any, ClassVar
 from corpusmill.pipeline.document import Document, Outcome
 from corpusmill.pipeline.stage import Kind, Stage
 
-from .rules import Bound, first_broken
+from .rules import Bound, Rules, Scope
 
 
 @dataclass(frozen=True, slots=True)
-class Params:
+class Params(Scope):
     """Bounds; None switches a rule off."""
 
     min_line_punct: float | None = 0.12
@@ -39,20 +39,26 @@ class Fineweb(Stage):
 
     def __init__(self, params: Any) -> None:
         super().__init__(params)
-        p: Params = params
-        self.bounds = (
-            Bound("fineweb_empty", "fineweb_lines", low=1),
-            Bound("fineweb_line_punct", "fineweb_line_punct", low=p.min_line_punct, optional=True),
-            Bound("fineweb_short_lines", "fineweb_short_lines", high=p.max_short_lines),
-            Bound("fineweb_dup_lines", "fineweb_dup_line_chars", high=p.max_dup_line_chars),
-            Bound("fineweb_list", "fineweb_newlines_per_word", high=p.max_newlines_per_word),
-        )
-        self.reads = tuple(b.signal for b in self.bounds)
-        self.reasons = tuple(b.reason for b in self.bounds)
+        self._rules = Rules(self.name, params, _bounds)
+        self.reads, self.reasons = self._rules.reads, self._rules.reasons
+
+    def setup(self) -> None:
+        """Reads the bounds of languages, where a file of them is named."""
+        self._rules.setup()
 
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         """Drops by the first rule that a document breaks."""
-        return [first_broken(d, self.bounds, self.name) or d for d in batch]
+        return self._rules.apply(batch)
+
+
+def _bounds(p: Params) -> tuple[Bound, ...]:
+    return (
+        Bound("fineweb_empty", "fineweb_lines", low=1),
+        Bound("fineweb_line_punct", "fineweb_line_punct", low=p.min_line_punct, optional=True),
+        Bound("fineweb_short_lines", "fineweb_short_lines", high=p.max_short_lines),
+        Bound("fineweb_dup_lines", "fineweb_dup_line_chars", high=p.max_dup_line_chars),
+        Bound("fineweb_list", "fineweb_newlines_per_word", high=p.max_newlines_per_word),
+    )
 
 
 STAGE = Fineweb

@@ -17,11 +17,11 @@ from typing import Any, ClassVar
 from corpusmill.pipeline.document import Document, Outcome
 from corpusmill.pipeline.stage import Kind, Stage
 
-from .rules import Bound, first_broken
+from .rules import Bound, Rules, Scope
 
 
 @dataclass(frozen=True, slots=True)
-class Params:
+class Params(Scope):
     """Bounds; None switches a rule off."""
 
     min_words: int | None = 50
@@ -46,25 +46,31 @@ class GopherQuality(Stage):
 
     def __init__(self, params: Any) -> None:
         super().__init__(params)
-        p: Params = params
-        self.bounds = (
-            Bound("gopher_few_words", "gopher_words", low=p.min_words),
-            Bound("gopher_many_words", "gopher_words", high=p.max_words),
-            Bound("gopher_short_words", "gopher_mean_word", low=p.min_mean_word, optional=True),
-            Bound("gopher_long_words", "gopher_mean_word", high=p.max_mean_word, optional=True),
-            Bound("gopher_hashes", "gopher_hash_ratio", high=p.max_hash_ratio),
-            Bound("gopher_ellipses", "gopher_ellipsis_ratio", high=p.max_ellipsis_ratio),
-            Bound("gopher_bullets", "gopher_bullet_lines", high=p.max_bullet_lines),
-            Bound("gopher_ellipsis_ends", "gopher_ellipsis_lines", high=p.max_ellipsis_lines),
-            Bound("gopher_no_letters", "gopher_alpha_words", low=p.min_alpha_words),
-            Bound("gopher_stop_words", "gopher_stop_words", low=p.min_stop_words, optional=True),
-        )
-        self.reads = tuple(dict.fromkeys(b.signal for b in self.bounds))
-        self.reasons = tuple(b.reason for b in self.bounds)
+        self._rules = Rules(self.name, params, _bounds)
+        self.reads, self.reasons = self._rules.reads, self._rules.reasons
+
+    def setup(self) -> None:
+        """Reads the bounds of languages, where a file of them is named."""
+        self._rules.setup()
 
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         """Drops by the first rule that a document breaks."""
-        return [first_broken(d, self.bounds, self.name) or d for d in batch]
+        return self._rules.apply(batch)
+
+
+def _bounds(p: Params) -> tuple[Bound, ...]:
+    return (
+        Bound("gopher_few_words", "gopher_words", low=p.min_words),
+        Bound("gopher_many_words", "gopher_words", high=p.max_words),
+        Bound("gopher_short_words", "gopher_mean_word", low=p.min_mean_word, optional=True),
+        Bound("gopher_long_words", "gopher_mean_word", high=p.max_mean_word, optional=True),
+        Bound("gopher_hashes", "gopher_hash_ratio", high=p.max_hash_ratio),
+        Bound("gopher_ellipses", "gopher_ellipsis_ratio", high=p.max_ellipsis_ratio),
+        Bound("gopher_bullets", "gopher_bullet_lines", high=p.max_bullet_lines),
+        Bound("gopher_ellipsis_ends", "gopher_ellipsis_lines", high=p.max_ellipsis_lines),
+        Bound("gopher_no_letters", "gopher_alpha_words", low=p.min_alpha_words),
+        Bound("gopher_stop_words", "gopher_stop_words", low=p.min_stop_words, optional=True),
+    )
 
 
 STAGE = GopherQuality

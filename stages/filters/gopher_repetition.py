@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 from corpusmill.pipeline.document import Document, Outcome
 from corpusmill.pipeline.stage import Kind, Stage
 
-from .rules import Bound, first_broken
+from .rules import Bound, Rules, Scope
 
 
 @dataclass(frozen=True, slots=True)
-class Params:
+class Params(Scope):
     """Largest fractions allowed; None switches a rule off. Signals are ``rep_<name>``."""
 
     dup_paras: float | None = 0.30
@@ -45,19 +45,26 @@ class GopherRepetition(Stage):
 
     def __init__(self, params: Any) -> None:
         super().__init__(params)
-        self.bounds = (
-            Bound("rep_empty", "rep_filled", low=1),
-            *(
-                Bound(f"rep_{f.name}", f"rep_{f.name}", high=getattr(params, f.name))
-                for f in fields(Params)
-            ),
-        )
-        self.reads = tuple(b.signal for b in self.bounds)
-        self.reasons = tuple(b.reason for b in self.bounds)
+        self._rules = Rules(self.name, params, _bounds)
+        self.reads, self.reasons = self._rules.reads, self._rules.reasons
+
+    def setup(self) -> None:
+        """Reads the bounds of languages, where a file of them is named."""
+        self._rules.setup()
 
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         """Drops by the first rule that a document breaks."""
-        return [first_broken(d, self.bounds, self.name) or d for d in batch]
+        return self._rules.apply(batch)
+
+
+_OWN = [f for f in fields(Params) if f.name not in {g.name for g in fields(Scope)}]
+
+
+def _bounds(p: Params) -> tuple[Bound, ...]:
+    return (
+        Bound("rep_empty", "rep_filled", low=1),
+        *(Bound(f"rep_{f.name}", f"rep_{f.name}", high=getattr(p, f.name)) for f in _OWN),
+    )
 
 
 STAGE = GopherRepetition

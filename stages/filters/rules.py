@@ -1,12 +1,25 @@
-"""Bounds on signals, which the filters of published rule sets are made of."""
+"""Bounds on signals, which the filters of published rule sets are made of.
+
+Every rule set has three parameters more, `Scope`: ``when`` and ``unless`` name values of signals
+with which its rules hold, or do not; ``by_language`` is a file with other bounds for some
+languages.
+
+    - filters.gopher_quality: {unless: {page_kind: [code, maths]}}
+    - filters.gopher_quality: {as: code_rules, when: {page_kind: [code]}, min_alpha_words: 0.3}
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
 
-from corpusmill.pipeline.document import Document, Drop, Scalar
-from corpusmill.pipeline.errors import StageError
+from corpusmill.pipeline.document import Document, Drop, Outcome, Scalar
+from corpusmill.pipeline.errors import AssetError, ConfigError, StageError
+from corpusmill.pipeline.stage import Asset
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +35,8 @@ class Bound:
     low: float | None = None
     high: float | None = None
     optional: bool = False
+    extra: bool = False
+    """Of a signal that not every measure of its kind writes; such a one is `optional` too."""
 
 
 def first_broken(document: Document, bounds: Sequence[Bound], stage: str) -> Drop | None:
@@ -61,3 +76,90 @@ def as_number(value: Scalar, signal: str, stage: str) -> float:
             hint="bounds are for numbers",
         )
     return value
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """For which documents a rule set holds, and with which bounds."""
+
+    when: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Signal → values: only documents with one of them, for every signal named, are judged."""
+    unless: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Signal → values: documents with one of them, for any signal named, pass unjudged."""
+    by_language: Asset | None = None
+    """A JSON file, ``{"de": {"max_mean_word": 12.0}}``: language (signal `lang`) → bounds by the
+    names of the parameters, in place of those given; null switches a rule off."""
+
+    def __post_init__(self) -> None:
+        for name, conditions in (("when", self.when), ("unless", self.unless)):
+            for signal, values in conditions.items():
+                if not re.fullmatch(r"[a-z0-9_]+", signal) or not values:
+                    raise ConfigError(
+                        f"{name}: {signal!r} with {len(values)} values",
+                        hint=f"{name}: {{page_kind: [code, maths]}}",
+                    )
+
+
+class Rules:
+    """The bounds of a rule set, applied to the documents of its scope."""
+
+    def __init__(self, stage: str, params: Any, bounds: Callable[[Any], Sequence[Bound]]) -> None:
+        self._stage, self._params, self._make = stage, params, bounds
+        self._bounds = tuple(bounds(params))
+        self._scope: Scope = params
+        self._by_language: dict[str, tuple[Bound, ...]] = {}
+        needed = [b.signal for b in self._bounds if not b.extra]
+        needed += [*self._scope.when, *self._scope.unless]
+        needed += ["lang"] if self._scope.by_language is not None else []
+        self.reads = tuple(dict.fromkeys(needed))
+        self.reasons = tuple(dict.fromkeys(b.reason for b in self._bounds))
+
+    def setup(self) -> None:
+        """Reads the bounds of languages. Raises AssetError for a file that holds none."""
+        if self._scope.by_language is None:
+            return
+        path = Path(self._scope.by_language)
+        outer = {f.name for f in fields(Scope)}
+        known = [f.name for f in fields(self._params) if f.name not in outer]
+        try:
+            table = json.loads(path.read_text(encoding="utf-8"))
+            for language, changes in table.items():
+                for key, value in changes.items():
+                    if key not in known:
+                        raise AssetError(
+                            f"{path.name}: {language} has a bound {key!r}",
+                            hint=f"{self._stage} has {', '.join(known)}",
+                        )
+                    if value is not None and type(value) not in (int, float, bool):
+                        raise AssetError(f"{path.name}: {language}.{key} is {value!r}, no number")
+                self._by_language[language] = tuple(self._make(replace(self._params, **changes)))
+        except (OSError, ValueError, AttributeError) as error:
+            raise AssetError(
+                f"{path.name} cannot be read as bounds of languages: {error}",
+                hint='a JSON object such as {"de": {"max_mean_word": 12.0}}',
+            ) from error
+
+    def apply(self, batch: Sequence[Document]) -> list[Outcome]:
+        """Drops by the first rule that a document of the scope breaks."""
+        outcomes: list[Outcome] = []
+        for document in batch:
+            if not self._holds(document):
+                outcomes.append(document)
+                continue
+            bounds = self._bounds
+            if self._by_language:
+                bounds = self._by_language.get(str(document.signals.get("lang")), bounds)
+            outcomes.append(first_broken(document, bounds, self._stage) or document)
+        return outcomes
+
+    def _holds(self, document: Document) -> bool:
+        scope = self._scope
+        return all(self._has(document, *c) for c in scope.when.items()) and not any(
+            self._has(document, *c) for c in scope.unless.items()
+        )
+
+    def _has(self, document: Document, signal: str, values: Sequence[str]) -> bool:
+        value = document.signals.get(signal)
+        if value is None:
+            raise missing(self._stage, signal, document)
+        return (str(value).lower() if isinstance(value, bool) else str(value)) in values
