@@ -1,27 +1,31 @@
-"""Which language a text is in, by two judges that need no download.
+"""Which language a text is in, by judges that need no download.
 
-CLD2 (package pycld2, whole numbers throughout) judges first: of the judges that ship inside a
-package it was the best on documents (`docs/quality.json` has our figures). py3langid's model, read
-by `langid_kernel.py`, is the second opinion on the beginning of the text. They are joined by these
-rules, in this order; the numbers were set on the declaration of human rights in 160 languages and
-on one-line technical descriptions in 39:
+Read are the beginning, middle and end of a text (`Params.chars` characters in all). The judges:
 
-1. No letter in the text: ``und``, judges ``none``.
-2. Both say the same: that, judges ``agree``. Any Chinese of the second judge agrees with CLD2's
-   ``zh`` and ``zh-Hant``: only CLD2 tells the scripts apart.
-3. CLD2 does not know: in a text of under 200 bytes, which is often too short for it, the second
-   judge's language if it gives it at least 0.5, judges ``langid``. In a longer text ``und``,
-   judges ``none``: that text is mostly in a language that neither knows, and the second judge
-   must always name one.
-4. CLD2's language is not among the second judge's: CLD2's, judges ``cld2_only``.
-5. They disagree: the second judge's if it gives it at least 0.7, CLD2 knows that language, and
-   the text is under 200 bytes or CLD2 says English (CLD2 takes short foreign text with English
-   terms for English), judges ``langid``; else CLD2's, judges ``cld2``.
+- **Script.** A script that one language alone writes (Greek, Thai, Hangul …) settles it, and kana
+  Japanese. Where letters of a non-Latin script are a quarter of the text or more, by bytes, Latin
+  letters do not count: they are names and code.
+- **Our model** (`language_model.py`), a linear one over letter n-grams, on every other text. It
+  settles the text alone if it gives a language 0.9 or more, on 15 letters or more, and that
+  language had more than the declaration of human rights to learn from and no twin (`_WELL_READ`).
+- **CLD2** (package pycld2), asked about the rest, and **py3langid**'s model (`langid_kernel.py`),
+  asked where those two differ. Two that agree have it, unless our model gives 0.8 to a language
+  that py3langid does not know (and so could not have named). Where all three differ: a language
+  that our model does not know, if py3langid gives it 0.7 or CLD2 0.8 of the text; CLD2's, then
+  py3langid's at 0.5, where our model gives less than 0.5 to its own, or less than 0.9 to one that
+  it knows but never names; ``und`` for such a one; else our model's.
 
-`lang_score` is between 0 and 1: in case 2 the mean of CLD2's share of the text and the second
-judge's probability; in case 4 0.95 of the share; in the others half of the share or probability,
-so that 0.5 or less means: not agreed upon. `lang_second` and `lang_second_share` are CLD2's second
-language and its share, absent where it sees only one.
+The thresholds were set on a quarter of the declaration and of tldr sentences that the model had
+not seen (`language_sets.py`; `bench/language.py` gives the figures on another quarter).
+
+With `Params.model`, a user's fastText model (lid.176, OpenLID, GlotLID) takes the place of all of
+these; `lang_judges` is ``fasttext`` then, and `lang_score` its probability.
+
+`lang_judges` is who decided: ``none``, ``script``, ``model``, ``agree`` (two of three), or
+``model_only``, ``cld2``, ``langid`` where no two agreed. `lang_score` is between 0 and 1: above 0.5
+where the text was settled or two agreed, 0.5 or less where not. `lang_share` is the share of the
+letters read that are in the language, `lang_second` and `lang_second_share` the next language and
+its share, by pieces of about 120 letters; absent where only one is seen.
 
 Codes are BCP 47: ``zh`` (simplified or not told apart), ``zh-Hant``, ``nb`` and ``nn``, ``he``,
 ``jv``; ``und`` for undetermined.
@@ -29,62 +33,59 @@ Codes are BCP 47: ``zh`` (simplified or not told apart), ``zh-Hant``, ``nb`` and
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
-import numpy as np
-
+from corpusmill.classifiers.fasttext_language import FastTextLanguage
 from corpusmill.pipeline.document import Document, Outcome
 from corpusmill.pipeline.errors import ConfigError
-from corpusmill.pipeline.stage import Kind, SignalType, Stage
+from corpusmill.pipeline.stage import Asset, Kind, SignalType, Stage
 from corpusmill.stages.unicode_data import ALPHA, class_pattern
 
-from .language_codes import CLD2_CODES, LANGID_CODES, UNDETERMINED
+from .language_codes import CLD2_CODES, LANGID_CODES, LANGUAGES, UNDETERMINED
+from .language_judges import First, ask_cld2, langid
+from .language_model import LanguageModel, Opinion, language_model
+from .language_scripts import GROUP_LANGUAGE
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
+SETTLED = 0.9
+ENOUGH_LETTERS = 15
+TRUST_OWN = 0.8
+TRUST_OTHER = 0.7
+TRUST_CLD2 = 80
 
-SHORT_BYTES = 200
-TRUST_UNKNOWN = 0.5
-TRUST_OVER = 0.7
-
-# CLD2 refuses a text with any of these (controls, surrogates, code points that are no characters).
-_NO_CONTROLS = bytes(32 if c == 127 or (c < 32 and c not in (9, 10, 13)) else c for c in range(256))
-_UNWANTED = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef"
-    + "".join(f"{chr(p * 0x10000 + 0xFFFE)}{chr(p * 0x10000 + 0xFFFF)}" for p in range(17))
-    + "]"
+_LATIN_BLANK = dict.fromkeys(
+    (*range(65, 91), *range(97, 123), *range(0xC0, 0x250), *range(0x1E00, 0x1F00)), " "
 )
-_LOWER = re.compile("[a-z\u00df-\u00f6\u00f8-\u00ff\u03b1-\u03c9\u0430-\u045f\u0561-\u0586]")
-_UPPER = re.compile("[A-Z\u00c0-\u00d6\u00d8-\u00de\u0391-\u03a9\u0400-\u042f\u0531-\u0556]")
+_MARKS = re.compile("[\u0300-\u036f]")
+_KANA = re.compile("[\u3041-\u30ff\uff66-\uff9f]")
+_READ = (
+    "af ar ast az be bg br ca ckb cs cy de el en eo es et eu fa fi fr fy ga gd gl he hi hsb hu hy "
+    "is it ja ka kab kk km kn ko ky lb lt lv mk ml mn mr my ne nl os pa pl pt ro ru sk sl sq sv "
+    "sw ta te tg th tk tr tt udm ug uk ur uz vi zh zh-Hant"
+)
+_LANGID = frozenset(LANGID_CODES.values())
+_WELL_READ = frozenset(_READ.split())
+"""Languages of which our model had translations of programs to learn from, without those that have
+a twin that it is mistaken for (bn, bo, bs, da, hr, id, ms, nb, nn, sr, xh, zu)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Params:
-    """How much of the beginning of a text each judge reads, in characters."""
+    """How the language is found."""
 
-    cld2_chars: int = 20_000
-    langid_chars: int = 1_000
+    chars: int = 600
+    """How much of each text is read, in characters: a third from its beginning, a third around
+    its middle, a third from its end. A shorter text is read whole."""
+    model: Asset | None = None
+    """A fastText model that decides in place of our judges."""
 
     def __post_init__(self) -> None:
-        if self.cld2_chars < 1 or self.langid_chars < 1:
-            raise ConfigError("measure.language: each judge must read at least one character")
-
-
-@dataclass(frozen=True, slots=True)
-class First:
-    """What CLD2 says: language and share in percent, the second ones ("" and 0 if none), and the
-    bytes of letters that it looked at."""
-
-    code: str
-    percent: int
-    second: str
-    second_percent: int
-    size: int
+        if self.chars < 3:
+            raise ConfigError(
+                f"measure.language: chars is {self.chars}", hint="give 3 or more; 600 is enough"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,126 +97,125 @@ class Verdict:
     judges: str
 
 
-def join(first: First, second: str, probability: float) -> Verdict:
-    """The rules 2 to 5 of the module docstring."""
+_NONE = Verdict(UNDETERMINED, 0.0, "none")
+
+
+def sample(text: str, chars: int) -> str:
+    """Beginning, middle and end of a text, in new lines; the whole text if it is short."""
+    if len(text) <= chars:
+        return text
+    third = chars // 3
+    middle = (len(text) - third) // 2
+    return f"{text[:third]}\n{text[middle : middle + third]}\n{text[-third:]}"
+
+
+def settled(text: str, own: Opinion) -> Verdict | None:
+    """The verdict where no second opinion is needed."""
+    if not own.code:
+        return _NONE
+    only = GROUP_LANGUAGE.get(own.group)
+    if only is not None:
+        return Verdict(only, 1.0, "script")
+    if own.group == "han" and 10 * len(_KANA.findall(text)) >= own.letters:
+        return Verdict("ja", 1.0, "script")
+    sure = own.probability >= SETTLED and own.letters >= ENOUGH_LETTERS
+    if sure and own.code in _WELL_READ:
+        return Verdict(own.code, own.probability, "model")
+    return None
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two judges agree. py3langid does not tell the scripts of Chinese apart."""
+    return one == other != UNDETERMINED or (one in ("zh", "zh-Hant") and other == "zh")
+
+
+def join(own: Opinion, first: First, second: str, probability: float,
+         known: frozenset[str]) -> Verdict:  # fmt: skip
+    """The verdict of all three judges; `known` are the classes of our model."""
     share = first.percent / 100
-    chinese = first.code in ("zh", "zh-Hant") and second == "zh"
-    if first.code != UNDETERMINED and (first.code == second or chinese):
-        return Verdict(first.code, (share + probability) / 2, "agree")
-    if first.code == UNDETERMINED:
-        told = second != UNDETERMINED and probability >= TRUST_UNKNOWN
-        if told and first.size < SHORT_BYTES:
+    if same(first.code, own.code) or (own.code == "zh-Hant" and first.code == "zh"):
+        return Verdict(first.code, 0.5 + (own.probability + share) / 4, "agree")
+    if same(own.code, second):
+        return Verdict(own.code, 0.5 + (own.probability + probability) / 4, "agree")
+    if first.code == "bih" and own.code in ("bho", "mai"):
+        return Verdict(own.code, 0.5 + (own.probability + share) / 4, "agree")
+    hidden = own.code.startswith("x-")
+    if not hidden and own.probability >= TRUST_OWN and own.code not in _LANGID and own.code != "bo":
+        return Verdict(own.code, own.probability / 2, "model_only")
+    if same(first.code, second) and not (hidden and own.probability >= SETTLED):
+        return Verdict(first.code, 0.5 + (share + probability) / 4, "agree")
+    if not hidden or own.probability < SETTLED:
+        if second not in known and probability >= TRUST_OTHER and second != UNDETERMINED:
             return Verdict(second, probability / 2, "langid")
-        return Verdict(UNDETERMINED, 0.0, "none")
-    if first.code not in LANGID_CODES.values() and first.code != "zh-Hant":
-        return Verdict(first.code, 0.95 * share, "cld2_only")
-    if (
-        probability >= TRUST_OVER
-        and second in CLD2_CODES.values()
-        and second != UNDETERMINED
-        and (first.size < SHORT_BYTES or first.code == "en")
-    ):
+        if first.code not in known and first.percent >= TRUST_CLD2:
+            return Verdict(first.code, share / 2, "cld2")
+    if own.probability < (SETTLED if hidden else 0.5) and first.code != UNDETERMINED:
+        return Verdict(first.code, share / 2, "cld2")
+    if hidden and own.probability < SETTLED and probability >= 0.5:
         return Verdict(second, probability / 2, "langid")
-    return Verdict(first.code, share / 2, "cld2")
+    if hidden:
+        return _NONE
+    return Verdict(own.code, own.probability / 2, "model_only")
 
 
-def ask_cld2(text: str, *, chars: int = 20_000) -> First:
-    """CLD2's opinion on the first `chars` characters."""
-    import pycld2
+class Judges:
+    """All judges on batches of texts."""
 
-    text = text[:chars]
-    try:
-        raw = text.encode("utf-8").translate(_NO_CONTROLS)
-        _, size, details = pycld2.detect(raw, isPlainText=True)
-    except (UnicodeEncodeError, pycld2.error):
-        raw = _UNWANTED.sub(" ", text).encode("utf-8")  # rare, and slower
-        _, size, details = pycld2.detect(raw, isPlainText=True)
-    (_, code, percent, _), (_, second, second_percent, _) = details[0], details[1]
-    known = CLD2_CODES.get(code, UNDETERMINED)
-    other = CLD2_CODES.get(second, UNDETERMINED)
-    if known == UNDETERMINED:
-        percent = 0
-    if other == UNDETERMINED:
-        other, second_percent = "", 0
-    return First(known, percent, other, second_percent, size)
+    def __init__(self, chars: int) -> None:
+        self._chars = chars
+        self._letter = re.compile(f"[{class_pattern(ALPHA)}]")
+        self._model: LanguageModel = language_model()
+        self._known = frozenset(self._model.classes)
 
+    def read(self, text: str) -> str:
+        """What is read of a text: from its first letter on where the sample has none, composed."""
+        part = sample(text, self._chars)
+        if not part.isascii():
+            if _MARKS.search(part) is not None:
+                from unicodedata import ucd_3_2_0  # one table, whatever the Python
 
-class Langid:
-    """py3langid's model: loaded once a process (about 60 MB)."""
+                part = ucd_3_2_0.normalize("NFC", part)
+        elif len(part) < len(text) and self._letter.search(part) is None:
+            found = self._letter.search(text)
+            return "" if found is None else text[found.start() : found.start() + self._chars]
+        return part
 
-    def __init__(self) -> None:
-        from py3langid.langid import MODEL_DIR, MODEL_FILE
-        from py3langid.modelio import load_model
+    def share(
+        self, texts: Sequence[str], theirs: FastTextLanguage
+    ) -> list[tuple[Verdict, Opinion]]:
+        """The verdict of a user's model on each text, and the opinion of ours."""
+        parts = [self.read(text) for text in texts]
+        return [
+            (Verdict(code, score, "fasttext") if own.code and code else _NONE, own)
+            for (code, score), own in zip(theirs.ask(parts), self._model.ask(parts), strict=True)
+        ]
 
-        weights, prior, classes, next_state, row, output = load_model(MODEL_DIR / MODEL_FILE)
-        exact = np.asarray(weights, dtype=np.float64) * 512
-        self.weights = np.rint(exact).astype(np.int16)
-        if not np.array_equal(self.weights, exact):
-            raise ConfigError(
-                "measure.language: py3langid's model is not stored in half precision",
-                hint="install the version of py3langid that the lock names",
-            )
-        self.prior = np.rint(np.asarray(prior, dtype=np.float64) * 2**25).astype(np.int64)
-        self.next_state = np.asarray(next_state).astype(np.int32)
-        self.row_base = (np.asarray(row).astype(np.int64) << 8).astype(np.int32)
-        self.emits = np.asarray(output, dtype=np.int32)
-        logs = [round(math.log1p(n) * 65536) for n in range(4096)]
-        self.log_of_count = np.array(logs, np.int64)
-        # Several of its labels are one code here (two scripts of Serbian, kinds of Chinese).
-        codes = [LANGID_CODES.get(label, UNDETERMINED) for label in classes]
-        self.codes = list(dict.fromkeys(codes))
-        self.group = np.array([self.codes.index(code) for code in codes])
-
-    def ask(self, texts: Sequence[str]) -> list[tuple[str, float]]:
-        """Most probable language and its probability, for each text."""
-        from .langid_kernel import scores
-
-        parts = [_as_trained(text).encode("utf-8", "replace") for text in texts]
-        byte_start = np.zeros(len(parts) + 1, np.int64)
-        np.cumsum([len(part) for part in parts], out=byte_start[1:])
-        result = np.tile(self.prior, (len(parts), 1))
-        scores(
-            np.frombuffer(b"".join(parts), np.uint8), byte_start, self.row_base, self.next_state,
-            self.emits, self.weights, self.log_of_count, result,
-        )  # fmt: skip
-        sizes = np.diff(byte_start).tolist()
-        return [self._best(row, size) for row, size in zip(result, sizes, strict=True)]
-
-    def _best(self, row: npt.NDArray[np.int64], size: int) -> tuple[str, float]:
-        # Temperature sqrt(bytes), as in the package: without it long texts are always certain.
-        scale = 2**25 * math.sqrt(size or 1)
-        top = int(row.max())
-        near = np.flatnonzero(row > top - int(16 * scale))  # the others add less than 2e-5
-        mass: dict[int, float] = {}
-        for i, score in zip(near.tolist(), row[near].tolist(), strict=True):
-            group = int(self.group[i])
-            mass[group] = mass.get(group, 0.0) + math.exp((score - top) / scale)
-        best = max(mass, key=lambda group: (mass[group], -group))
-        return self.codes[best], round(mass[best] / sum(mass.values()), 4)
-
-
-@lru_cache(maxsize=1)
-def langid() -> Langid:
-    """The second judge, loaded at first use."""
-    return Langid()
-
-
-def _as_trained(text: str) -> str:
-    """Composed, and in small letters if all are capitals, as the model's training text was."""
-    if not text.isascii():
-        from unicodedata import ucd_3_2_0  # one table, whatever the Python
-
-        text = ucd_3_2_0.normalize("NFC", text)
-    if _LOWER.search(text) is None and _UPPER.search(text) is not None:
-        text = text.lower()
-    return text
+    def ask(self, texts: Sequence[str]) -> list[tuple[Verdict, Opinion]]:
+        """The verdict on each text, and our model's opinion."""
+        parts = [self.read(text) for text in texts]
+        opinions = self._model.ask(parts)
+        verdicts = [settled(part, own) for part, own in zip(parts, opinions, strict=True)]
+        open_ones = [i for i, verdict in enumerate(verdicts) if verdict is None]
+        firsts: dict[int, First] = {}
+        differ: list[int] = []
+        for i in open_ones:
+            if opinions[i].group != "latin":
+                parts[i] = parts[i].translate(_LATIN_BLANK)
+            firsts[i] = ask_cld2(parts[i])
+            if not same(firsts[i].code, opinions[i].code):
+                differ.append(i)
+        seconds = dict(zip(differ, langid().ask([parts[i] for i in differ]), strict=True))
+        for i in open_ones:
+            second, probability = seconds.get(i, (UNDETERMINED, 0.0))
+            verdicts[i] = join(opinions[i], firsts[i], second, probability, self._known)
+        return [(v, o) for v, o in zip(verdicts, opinions, strict=True) if v is not None]
 
 
 class MeasureLanguage(Stage):
     """`measure.language`: see the module docstring."""
 
     name: ClassVar[str] = "measure.language"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     kind: ClassVar[Kind] = "measure"
     pins: ClassVar[tuple[str, ...]] = ("pycld2", "py3langid")
     Params: ClassVar[type] = Params
@@ -224,35 +224,51 @@ class MeasureLanguage(Stage):
         "lang": "str",
         "lang_score": "float",
         "lang_judges": "str",
+        "lang_share": "float",
         "lang_second": "str",
         "lang_second_share": "float",
     }
 
+    def __init__(self, params: Any) -> None:
+        super().__init__(params)
+        if params.model is not None:
+            self.__dict__["pins"] = ("fasttext-community",)
+        self._theirs: FastTextLanguage | None = None
+
     def setup(self) -> None:
-        """Loads the second judge's model (a second or two) and compiles or loads its loop."""
-        self._letter = re.compile(f"[{class_pattern(ALPHA)}]")
-        langid().ask(("",))
+        """Loads the models (a second or two) and compiles or loads their loops."""
+        self._judges = Judges(self.params.chars)
+        self._judges.ask(("",))
+        if self.params.model is not None:
+            self._theirs = FastTextLanguage(self.params.model)
+        else:
+            langid().ask(("",))
 
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         """The documents, with the signals filled in."""
-        p: Params = self.params
-        seconds = langid().ask([document.text[: p.langid_chars] for document in batch])
-        for document, (second, probability) in zip(batch, seconds, strict=True):
-            first = ask_cld2(document.text, chars=p.cld2_chars)
-            if self._letter.search(document.text[: p.cld2_chars]) is None:
-                verdict = Verdict(UNDETERMINED, 0.0, "none")
-            else:
-                verdict = join(first, second, probability)
+        texts = [document.text for document in batch]
+        verdicts = (
+            self._judges.ask(texts)
+            if self._theirs is None
+            else self._judges.share(texts, self._theirs)
+        )
+        for document, (verdict, own) in zip(batch, verdicts, strict=True):
             signals = document.signals
             signals["lang"] = verdict.code
             signals["lang_score"] = round(verdict.score, 6)
             signals["lang_judges"] = verdict.judges
-            if first.second:
-                signals["lang_second"] = first.second
-                signals["lang_second_share"] = round(first.second_percent / 100, 6)
+            main, second = (own.code, own.share), (own.second, own.second_share)
+            if second[0] == verdict.code:
+                main, second = second, main
+            signals["lang_share"] = main[1] if verdict.code != UNDETERMINED else 0.0
+            if second[1] > 0 and not second[0].startswith("x-"):
+                signals["lang_second"], signals["lang_second_share"] = second
         return list(batch)
 
 
 STAGE = MeasureLanguage
 
-__all__ = ["STAGE", "First", "MeasureLanguage", "Params", "Verdict", "ask_cld2", "join", "langid"]
+__all__ = [
+    "CLD2_CODES", "LANGID_CODES", "LANGUAGES", "STAGE", "Judges", "MeasureLanguage", "Params",
+    "Verdict", "join", "sample", "settled",
+]  # fmt: skip

@@ -44,7 +44,13 @@ LANGID_CODES: dict[str, str] = {
 """py3langid's labels; "zxx" (no language) is undetermined. Kinds of Arabic and of Chinese that
 CLD2 does not tell apart are one code."""
 
+_MODEL = (
+    "bem bho bi bm ckb dsb ee fon fur gaa hil hsb ii ilo io kea kg kri lad loz lua lus mai mh min "
+    "mos nds ng nv os pam pnb rmy sah sc skr ty tet tiv tpi tyv udm umb syr ast"
+)
+"""Languages that only our own model names, or a script."""
+
 LANGUAGES: tuple[str, ...] = tuple(
-    sorted({*CLD2_CODES.values(), *LANGID_CODES.values(), UNDETERMINED})
+    sorted({*CLD2_CODES.values(), *LANGID_CODES.values(), *_MODEL.split(), UNDETERMINED})
 )
 """Every value that the signal `lang` can have."""
