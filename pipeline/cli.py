@@ -141,9 +141,14 @@ def _stage_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         sub.add_argument("--jsonl", nargs=2, metavar=("IN", "OUT"), required=name != "dedup")
         if name == "dedup":
             sub.add_argument("--removed", metavar="FILE", help="write the other rows here")
-            about = "what the text in a file (- for stdin) resembles in a kept set"
-            sub.add_argument("near", nargs="*", metavar="near TEXT", help=about)
-            sub.add_argument("--run", metavar="RUN", help="the run whose kept set near looks at")
+            about = (
+                "near TEXT: what the text in a file (- for stdin) resembles in a kept set; "
+                "index OUT: an index of a kept set for dedup.known"
+            )
+            sub.add_argument("what", nargs="*", metavar="near TEXT | index OUT", help=about)
+            sub.add_argument("--run", metavar="RUN", help="the run whose kept set is meant")
+            sub.add_argument("--only", metavar="LIST",
+                             help="index these alone, as documents not to come back")  # fmt: skip
             sub.add_argument("--least", type=float, default=0.1, metavar="SHARE",
                              help="how similar, or how much contained (default 0.1)")  # fmt: skip
         if name == "contamination":

@@ -1,12 +1,14 @@
-"""What a text resembles among the kept documents of a run."""
+"""What a text resembles among the kept documents of a run, and the index of those."""
 
 from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from .durable import write_atomic
 from .engine import RunFolder
 from .errors import ConfigError, InputError, TaskError
 from .ledger import sealed_docs_phases
@@ -34,11 +36,12 @@ def near_in_run(root: Path, text: str, least: float) -> list[Any]:
 
 def near(options: Namespace) -> int:
     """The verb ``dedup near TEXT --run RUN``."""
-    if len(options.near) != 2 or options.near[0] != "near" or options.run is None or options.jsonl:
+    if len(options.what) != 2 or options.what[0] != "near" or options.run is None or options.jsonl:
         raise ConfigError(
-            f"dedup cannot do {' '.join(options.near)!r}", hint="write dedup near TEXT --run RUN"
+            f"dedup cannot do {' '.join(options.what)!r}",
+            hint="write dedup near TEXT --run RUN, or dedup index OUT --run RUN",
         )
-    name = options.near[1]
+    name = options.what[1]
     try:
         text = sys.stdin.read() if name == "-" else Path(name).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -52,3 +55,69 @@ def near(options: Namespace) -> int:
     else:
         print("no kept document resembles it")
     return 0
+
+
+def index(options: Namespace) -> int:
+    """The verb ``dedup index OUT --run RUN``: an index of the run's kept documents, or of those
+    that ``--only`` names, which are then not to come back."""
+    if len(options.what) != 2 or options.run is None or options.jsonl:
+        raise ConfigError(
+            f"dedup cannot do {' '.join(options.what)!r}", hint="write dedup index OUT --run RUN"
+        )
+    root = Path(options.run)
+    names = None
+    if options.only is not None:
+        names = set(room_module("stages.filters.listed").read_names(options.only))
+    packed, count = index_of_run(root, names)
+    write_atomic(Path(options.what[1]), packed)
+    said = {"index": options.what[1], "documents": count, "bytes": len(packed)}
+    if options.json:
+        show_json(said)
+    else:
+        kind = "known" if names is None else "forgotten"
+        print(f"{count} {kind} documents of {root} are in {options.what[1]}, {len(packed)} bytes")
+    return 0
+
+
+def index_of_run(root: Path, names: set[str] | None) -> tuple[bytes, int]:
+    """The index file's bytes and its number of documents.
+
+    Raises TaskError where the run is not finished, ConfigError for names that no kept document has.
+    """
+    plan = Plan.load(root / "plan.json")
+    folder = RunFolder(root, plan)
+    phases = sealed_docs_phases(folder)
+    if len(phases) < sum(phase.kind == "docs" for phase in plan.phases):
+        raise TaskError(f"the run in {root} is not finished", hint="run its recipe to the end")
+    seen: set[str] = set()
+    pieces = folder.pieces(phases[-1].name, "docs", None, ("id", "text", "url", "record_id"))
+    count = 0
+
+    def chosen() -> Iterator[Any]:
+        nonlocal count
+        for piece in pieces:
+            if names is not None:
+                rows = [_names(row) & names for row in piece.drop_columns("text").to_pylist()]
+                seen.update(*rows)
+                piece = piece.filter([bool(row) for row in rows])
+            count += piece.num_rows
+            yield piece
+
+    about = {
+        "run": plan.recipe["name"], "plan_id": plan.plan_id,
+        "purpose": "known" if names is None else "forgotten",
+    }  # fmt: skip
+    packed: bytes = room_module("stages.dedup.index").build_index(chosen(), about)
+    missing = (names or set()) - seen
+    if missing:
+        raise ConfigError(
+            f"{len(missing)} of {len(names or ())} names are of no kept document, "
+            f"{min(missing)} first",
+            hint="corpusmill why NAME --run RUN tells what became of it",
+        )
+    return packed, count
+
+
+def _names(row: dict[str, Any]) -> set[str]:
+    """What a document can be named by in a list."""
+    return {row["id"], row["url"] or "", (row["record_id"] or "").strip("<>")}

@@ -74,9 +74,22 @@ def names(folder: Path) -> dict[str, Any]:
     return {"drop": [str(path)]}
 
 
+def known_before(folder: Path) -> dict[str, Any]:
+    """An index of one document."""
+    import pyarrow as pa
+
+    from corpusmill.stages.dedup.index import build_index
+
+    table = pa.table({"id": ["0" * 32], "text": ["word"]})
+    path = folder / "known.index"
+    path.write_bytes(build_index([table], {"run": "old", "purpose": "known"}))
+    return {"indexes": [str(path)]}
+
+
 MADE_WITH: dict[str, dict[str, Any] | Callable[[Path], dict[str, Any]]] = {
     "classifiers.fasttext_quality": quality_model,
     "decontaminate.ngram": benchmark,
+    "dedup.known": known_before,
     "filters.datatrove": {"block": "GopherQualityFilter", "words": "whitespace"},
     "filters.listed": names,
     "filters.threshold": {"signal": "gopher_words", "min": 3, "max": 1000},

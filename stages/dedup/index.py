@@ -1,0 +1,216 @@
+"""The index of documents that are known already: by which a new crawl is told from an old one.
+
+An index is one file, made once from the kept documents of a finished run (``corpusmill dedup
+index``) and read by `corpusmill.stages.dedup.known`: a line of JSON, then arrays in little-endian
+order.
+
+- ``ids`` (16 bytes a document), in order;
+- ``content``, a 128-bit hash of each text with white space collapsed, in order of hash, and
+  ``content_row``, whose it is;
+- ``keys``, band keys as `corpusmill.stages.dedup.minhash` has them, in order, and ``key_row``;
+- ``minima``, 16 bits of each minimum, by which candidates are verified.
+
+With 14 bands of 8 that is 448 bytes a document. The file is mapped, not read: the processes of
+one machine share it. It says with which parameters it was made and of which run, and carries a
+digest of its arrays, so that a file that is cut or changed is refused.
+
+A pair's similarity is estimated from its 112 minima, with a standard error of
+sqrt(s (1 - s) / 112): .043 at .7, .028 at .9 (Broder 1997); the texts of the old run may be gone by
+then, so their sets cannot be compared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from corpusmill.pipeline.errors import AssetError, InputError
+from corpusmill.stages.unicode_data import collapse_space
+
+from .bands import Sketcher
+from .ids import hex_ids, join_ids, split_ids
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pyarrow as pa
+
+SCHEMA = "corpusmill/dedup-index/1"
+_NEAREST = 32
+"""Documents of one bucket that a text is compared with at most, those with the smallest ids."""
+_BATCH_ROWS = 1024
+_HEAD = 1 << 16
+
+
+def content_hash(text: str) -> bytes:
+    """16 bytes: what texts share that differ in white space alone; empty for a text without any
+    other character. The hash of `corpusmill.stages.dedup.exact`."""
+    plain = collapse_space(text)
+    return hashlib.blake2b(
+        plain.encode("utf-8", "surrogatepass"), digest_size=16
+    ).digest() if plain else b""  # fmt: skip
+
+
+def build_index(
+    tables: Iterable[pa.Table],
+    about: Mapping[str, str],
+    *,
+    bands: int = 14,
+    rows: int = 8,
+    ngram: int = 5,
+    seed: int = 1,
+) -> bytes:
+    """The bytes of the index of the documents of `tables` (columns ``id`` and ``text``). `about`
+    says where they are from: ``run``, ``plan_id``, ``purpose``.
+
+    Holds about 1.5 kB a document in memory. Raises InputError where there is no document.
+    """
+    sketches = Sketcher(bands, rows, ngram, seed)
+    names: list[npt.NDArray[Any]] = []
+    content: list[bytes] = []
+    keys, minima, has = [], [], []
+    for table in tables:
+        for batch in table.to_batches(max_chunksize=_BATCH_ROWS):
+            texts = batch.column("text").to_pylist()
+            made = sketches(texts)
+            names.append(join_ids(*split_ids(batch.column("id").to_pylist())))
+            content += map(content_hash, texts)
+            keys.append(made.keys)
+            minima.append(made.minima.astype(np.uint16))
+            has.append(made.has_words)
+    if not sum(map(len, names)):
+        raise InputError("there is no document to index")
+    ids = np.concatenate(names)
+    order = np.argsort(ids)
+    arrays: dict[str, npt.NDArray[Any]] = {"ids": ids[order]}
+    hashed = np.array([content[n] for n in order.tolist()], "S16")
+    filled = np.array([bool(content[n]) for n in order.tolist()])
+    row = np.flatnonzero(filled).astype(np.uint32)
+    by_hash = np.lexsort((row, hashed[filled]))
+    arrays["content"], arrays["content_row"] = hashed[filled][by_hash], row[by_hash]
+    worded = np.concatenate(has)[order]
+    row = np.repeat(np.flatnonzero(worded).astype(np.uint32), bands)
+    flat = np.concatenate(keys)[order][worded].reshape(-1)
+    by_key = np.lexsort((row, flat))
+    arrays["keys"], arrays["key_row"] = flat[by_key], row[by_key]
+    arrays["minima"] = np.concatenate(minima)[order].reshape(-1)
+    return _packed(arrays, {
+        "schema": SCHEMA, **about, "documents": len(ids),
+        "parameters": {"bands": bands, "rows": rows, "ngram": ngram, "seed": seed},
+    })  # fmt: skip
+
+
+_TYPES = {
+    "ids": "S16", "content": "S16", "content_row": "<u4", "keys": "<u8", "key_row": "<u4",
+    "minima": "<u2",
+}  # fmt: skip
+
+
+def _packed(arrays: Mapping[str, npt.NDArray[Any]], head: dict[str, Any]) -> bytes:
+    parts = [np.ascontiguousarray(arrays[n], t).tobytes() for n, t in _TYPES.items()]
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    head |= {"lengths": {n: len(arrays[n]) for n in _TYPES}, "sha256": digest.hexdigest()}
+    line = json.dumps(head, sort_keys=True).encode()
+    line += b" " * (-(len(line) + 1) % 64) + b"\n"
+    return line + b"".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The known document that a text is."""
+
+    id: str
+    similarity: float
+    """1 for the same content, else the estimate."""
+    same: bool
+    """Whether the content is the same but for white space."""
+
+
+class Index:
+    """A mapped index. Raises AssetError for a file that is none, or is not whole."""
+
+    def __init__(self, path: Path | str) -> None:
+        path = Path(path)
+        try:
+            with path.open("rb") as file:
+                line = file.readline(_HEAD)
+            self.head: dict[str, Any] = json.loads(line)
+            if self.head["schema"] != SCHEMA:
+                raise AssetError(
+                    f"{path.name} has the schema {self.head['schema']!r}", hint=f"known: {SCHEMA}"
+                )
+            raw = np.memmap(path, np.uint8, "r")
+            at = len(line)
+            found: dict[str, npt.NDArray[Any]] = {}
+            for name, kind in _TYPES.items():
+                size = int(self.head["lengths"][name]) * np.dtype(kind).itemsize
+                found[name] = raw[at : at + size].view(kind)
+                at += size
+            whole = at == len(raw) and (
+                hashlib.sha256(raw[len(line) :].data).hexdigest() == self.head["sha256"]
+            )
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise AssetError(
+                f"{path.name} is no index of documents: {error}",
+                hint="make one with corpusmill dedup index OUT --run RUN",
+            ) from error
+        if not whole:
+            raise AssetError(f"the index {path.name} is not whole", hint="make it again")
+        self._arrays = found
+        self.parameters: dict[str, int] = self.head["parameters"]
+        self._minima = found["minima"].reshape(len(found["ids"]), -1)
+
+    def __len__(self) -> int:
+        return len(self._arrays["ids"])
+
+    def sketcher(self) -> Sketcher:
+        """What makes the sketches that `matches` compares."""
+        return Sketcher(**self.parameters)
+
+    def same_content(self, texts: list[str]) -> dict[int, Match]:
+        """The texts, by place, whose content the index has; of several documents the first id."""
+        hashes = [content_hash(text) for text in texts]
+        asked = [n for n, value in enumerate(hashes) if value]
+        content = self._arrays["content"]
+        if not asked or not len(content):
+            return {}
+        wanted = np.array([hashes[n] for n in asked], "S16")
+        at = np.minimum(np.searchsorted(content, wanted), len(content) - 1)
+        hit = np.flatnonzero(content[at] == wanted)
+        names = hex_ids(self._arrays["ids"][self._arrays["content_row"][at[hit]]])
+        return {asked[h]: Match(name, 1.0, True) for h, name in zip(hit, names, strict=True)}
+
+    def near(self, sketches: Any, least: npt.NDArray[np.int64] | int) -> dict[int, Match]:
+        """The texts, by place in `sketches`, that share a band with a document and at least
+        `least` of the minima with it: the document that shares most, of equals the first id."""
+        keys = self._arrays["keys"]
+        asked = np.flatnonzero(sketches.has_words)
+        flat = sketches.keys[asked].reshape(-1)
+        left = np.searchsorted(keys, flat, "left")
+        count = np.minimum(np.searchsorted(keys, flat, "right") - left, _NEAREST)
+        total = int(count.sum())
+        if not total:
+            return {}
+        within = np.arange(total) - np.repeat(np.cumsum(count) - count, count)
+        row = self._arrays["key_row"][np.repeat(left, count) + within].astype(np.int64)
+        doc = np.repeat(np.repeat(asked, self.parameters["bands"]), count)
+        pair = np.unique(doc.astype(np.int64) << 32 | row)
+        doc, row = pair >> 32, pair & 0xFFFFFFFF
+        own = sketches.minima.astype(np.uint16)
+        shared = (self._minima[row] == own[doc]).sum(axis=1)
+        good = np.flatnonzero(shared >= least)
+        best = good[np.lexsort((row[good], -shared[good], doc[good]))]
+        best = best[np.unique(doc[best], return_index=True)[1]]
+        names = hex_ids(self._arrays["ids"][row[best]])
+        width = self._minima.shape[1]
+        return {
+            int(doc[b]): Match(name, round(int(shared[b]) / width, 6), False)
+            for b, name in zip(best.tolist(), names, strict=True)
+        }
