@@ -4,8 +4,8 @@ Every rule set has three parameters more, `Scope`: ``when`` and ``unless`` name 
 with which its rules hold, or do not; ``by_language`` is a file with other bounds for some
 languages.
 
-    - filters.gopher_quality: {unless: {page_kind: [code, maths]}}
-    - filters.gopher_quality: {as: code_rules, when: {page_kind: [code]}, min_alpha_words: 0.3}
+    - filters.gopher_quality: {unless: {text_kind: [code, maths]}}
+    - filters.gopher_quality: {as: code_rules, when: {text_kind: [code]}, min_alpha_words: 0.3}
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Scope:
                 if not re.fullmatch(r"[a-z0-9_]+", signal) or not values:
                     raise ConfigError(
                         f"{name}: {signal!r} with {len(values)} values",
-                        hint=f"{name}: {{page_kind: [code, maths]}}",
+                        hint=f"{name}: {{text_kind: [code, maths]}}",
                     )
 
 

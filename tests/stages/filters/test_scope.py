@@ -26,24 +26,24 @@ def outcome(params: fineweb.Params, **signals: Scalar) -> Outcome:
 
 
 def test_unless_lets_kinds_pass() -> None:
-    params = decode(fineweb.Params, {"unless": {"page_kind": ["code", "maths"]}}, "step")
-    assert isinstance(outcome(params, page_kind="code"), Document)
-    assert outcome(params, page_kind="prose") == DROP
-    assert "page_kind" in fineweb.STAGE(params).reads
+    params = decode(fineweb.Params, {"unless": {"text_kind": ["code", "maths"]}}, "step")
+    assert isinstance(outcome(params, text_kind="code"), Document)
+    assert outcome(params, text_kind="prose") == DROP
+    assert "text_kind" in fineweb.STAGE(params).reads
 
 
 def test_when_judges_only_those() -> None:
-    params = fineweb.Params(when={"page_kind": ("prose",), "lang": ("en", "de")})
-    assert outcome(params, page_kind="prose", lang="de") == DROP
-    assert isinstance(outcome(params, page_kind="prose", lang="fr"), Document)
-    assert isinstance(outcome(params, page_kind="list", lang="de"), Document)
+    params = fineweb.Params(when={"text_kind": ("prose",), "lang": ("en", "de")})
+    assert outcome(params, text_kind="prose", lang="de") == DROP
+    assert isinstance(outcome(params, text_kind="prose", lang="fr"), Document)
+    assert isinstance(outcome(params, text_kind="list", lang="de"), Document)
 
 
 def test_conditions_need_their_signal_and_values() -> None:
-    with pytest.raises(StageError, match="no signal 'page_kind'"):
-        outcome(fineweb.Params(unless={"page_kind": ("code",)}))
+    with pytest.raises(StageError, match="no signal 'text_kind'"):
+        outcome(fineweb.Params(unless={"text_kind": ("code",)}))
     with pytest.raises(ConfigError, match="0 values"):
-        fineweb.Params(when={"page_kind": ()})
+        fineweb.Params(when={"text_kind": ()})
 
 
 def test_bounds_by_language(tmp_path: Path) -> None:
