@@ -7,6 +7,7 @@ groups on ancestors, and a few means.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,18 +20,26 @@ if TYPE_CHECKING:
 _TAG_ID, _OWNER, _WORDS = 0, 0, 1
 
 
+@cache
+def _columns() -> tuple[list[int], list[int]]:
+    """Columns of groups on ancestors, and of features that are averaged."""
+    from .columns import NAMES
+
+    near = [k for k, name in enumerate(NAMES) if name.startswith(("class_", "near_"))]
+    return near, [NAMES.index(name) for name in _MEANS]
+
+
 def page_row(page: Blocks, kept: Sequence[int]) -> npt.NDArray[np.int32]:
     """The row, 1 by n. `kept` is not empty."""
-    from .columns import FAR, NAMES, PAGE_START
+    from .columns import FAR, PAGE_START
 
     chosen = list(kept)
     rows = page.rows[chosen].astype(np.int64)
     words = page.measures[chosen, _WORDS]
     total = max(int(words.sum()), 1)
     parts = [page.rows[0, PAGE_START:].astype(np.int64)]
-    near = [k for k, name in enumerate(NAMES) if name.startswith(("class_", "near_"))]
+    near, means = _columns()
     parts.append((rows[:, near] < FAR).T @ words * 1000 // total)
-    means = [NAMES.index(name) for name in _MEANS]
     parts.append(np.clip(rows[:, means], -1000, 100_000).T @ words // total)
     parts.append(np.array([len(chosen), total, total // len(chosen)], np.int64))
     return np.concatenate(parts).astype(np.int32)[np.newaxis]

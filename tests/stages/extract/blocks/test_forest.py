@@ -81,3 +81,49 @@ def test_damaged_files_are_refused(damage: bytes | str) -> None:
         data = damage
     with pytest.raises(AssetError, match=r"w\.bin: no block weights"):
         decode(data, "w.bin")
+
+
+def grown(rng: np.random.Generator, width: int) -> Forest:
+    """Thirty trees of random shape, some of them a single leaf."""
+    roots: list[int] = []
+    nodes: list[list[int]] = []
+    leaves: list[int] = []
+
+    def add(depth: int) -> int:
+        if depth == 0 or rng.random() < 0.3:
+            leaves.append(int(rng.integers(-9000, 9000)))
+            return ~(len(leaves) - 1)
+        at = len(nodes)
+        nodes.append([int(rng.integers(width)), int(rng.integers(-5, 5)), 0, 0])
+        nodes[at][2:] = [add(depth - 1), add(depth - 1)]
+        return at
+
+    for _ in range(30):
+        roots.append(add(6))
+    feature, threshold, left, right = np.array(nodes, np.int32).T
+    return Forest(
+        np.array(roots, np.int32), feature.astype(np.int16), threshold.copy(), left.copy(),
+        right.copy(), np.array(leaves, np.int32),
+    )  # fmt: skip
+
+
+def by_walking(row: list[int], trees: Forest) -> int:
+    total = 0
+    for root in trees.roots.tolist():
+        node = root
+        while node >= 0:
+            low = row[trees.feature[node]] <= trees.threshold[node]
+            node = int(trees.left[node] if low else trees.right[node])
+        total += int(trees.leaves[~node])
+    return total
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 31, 32, 33, 70])
+def test_rows_together_are_as_rows_one_by_one(n: int) -> None:
+    rng = np.random.default_rng(n)
+    trees = grown(rng, 7)
+    rows = rng.integers(-8, 8, (n, 7)).astype(np.int32)
+    assert raw_scores(rows, trees).tolist() == [by_walking(r, trees) for r in rows.tolist()]
+    assert raw_scores(rows[::2], trees).tolist() == [
+        by_walking(r, trees) for r in rows[::2].tolist()
+    ]
