@@ -25,19 +25,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from corpusmill.pipeline.document import Document, Outcome
-from corpusmill.pipeline.errors import ConfigError
-from corpusmill.pipeline.stage import Kind, SignalType, Stage
-from corpusmill.stages.words import HAS_ALPHA
+from corpusmill.pipeline.errors import AssetError, ConfigError
+from corpusmill.pipeline.stage import Asset, Kind, SignalType, Stage
+from corpusmill.stages.words import HAS_ALPHA, word_hashes
 
 from . import datatrove_rules
 from .datatrove_rules import Dialect
-from .stop_words import LANGUAGES, stop_hashes, stop_words
+from .stop_words import LANGUAGES, LISTS, read_lists
 from .text_tables import (
     SPACED,
     UNSPACED,
@@ -58,9 +59,13 @@ class Params:
     """Whose stop words to count; None: those of each document's signal `lang`, and of English in
     the dialect ``datatrove``."""
     dialect: Dialect = "corpusmill"
+    stop_words: Asset | None = None
+    """A JSON file of own lists, ``{"lists": {"de": "der die und"}}``, in place of all of ours; in
+    the dialect ``corpusmill`` each word is one by `corpusmill.stages.words`."""
 
     def __post_init__(self) -> None:
-        if self.language is not None and self.language not in LANGUAGES:
+        given = self.stop_words is None and self.language is not None
+        if given and self.language not in LANGUAGES:
             raise ConfigError(
                 f"measure.gopher: there is no list of stop words for language {self.language!r}",
                 hint=f"one of {', '.join(LANGUAGES)}; or leave it out and run measure.language",
@@ -71,7 +76,7 @@ class MeasureGopher(Stage):
     """`measure.gopher`: see the module docstring."""
 
     name: ClassVar[str] = "measure.gopher"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     kind: ClassVar[Kind] = "measure"
     Params: ClassVar[type] = Params
 
@@ -91,13 +96,23 @@ class MeasureGopher(Stage):
         super().__init__(params)
         own = params.dialect == "corpusmill" and params.language is None
         self.reads = ("lang",) if own else ()
+        self._lists = LISTS
+        self._hashes: dict[str, npt.NDArray[np.uint64]] = {}
 
     def setup(self) -> None:
         """Compiles or loads the kernels."""
+        if self.params.stop_words is not None:
+            path = Path(self.params.stop_words)
+            self._lists = read_lists(path)
+            wanted = self.params.language
+            if wanted is not None and wanted not in self._lists:
+                raise AssetError(f"{path.name} has no list for {wanted!r}")
         if self.params.dialect == "datatrove":
             datatrove_rules.gopher((), ())
         else:
             word_counts(())
+            for language in self._lists if self.params.stop_words is not None else ():
+                self._hashed(language)
 
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         """The documents, with the signals filled in."""
@@ -112,7 +127,7 @@ class MeasureGopher(Stage):
 
         texts = [document.text for document in batch]
         if self.params.dialect == "datatrove":
-            listed = stop_words(self.params.language or "en")
+            listed = self._lists[self.params.language or "en"]
             return fill(batch, datatrove_rules.gopher(texts, listed))
         counts = word_counts(texts)
         lines = line_counts(texts)
@@ -152,15 +167,24 @@ class MeasureGopher(Stage):
             if counts.unspaced[i]:
                 continue
             language = self.params.language or str(document.signals.get("lang", ""))
-            if language in LANGUAGES:
+            if language in self._lists:
                 by_language.setdefault(language, []).append(i)
         found: dict[int, int] = {}
         for language, documents in by_language.items():
             for i, n in zip(
-                documents, distinct_hits(counts, documents, stop_hashes(language)), strict=True
+                documents, distinct_hits(counts, documents, self._hashed(language)), strict=True
             ):
                 found[i] = n
         return found
+
+    def _hashed(self, language: str) -> npt.NDArray[np.uint64]:
+        """The hashes of a language's list, sorted."""
+        if language not in self._hashes:
+            try:
+                self._hashes[language] = np.unique(word_hashes(self._lists[language]))
+            except ValueError as error:
+                raise AssetError(f"stop words of {language}: {error}") from error
+        return self._hashes[language]
 
 
 def distinct_hits(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from corpusmill.pipeline.errors import ConfigError
+from corpusmill.pipeline.errors import AssetError, ConfigError
+from corpusmill.pipeline.stage import Asset
 from corpusmill.stages.measure.gopher import MeasureGopher, Params
 from corpusmill.stages.measure.language_codes import LANGUAGES
 from corpusmill.stages.measure.stop_words import LANGUAGES as WITH_LIST
-from corpusmill.stages.measure.stop_words import stop_hashes, stop_words
+from corpusmill.stages.measure.stop_words import LISTS
+from corpusmill.stages.words import word_hashes
 
 
 def test_by_hand(measure: Any) -> None:
@@ -40,7 +44,7 @@ def test_stop_words_follow_the_language(measure: Any) -> None:
     assert stage.reads == ("lang",)
     assert measure(stage, [text], lang="de")[0]["gopher_stop_words"] == 5
     assert measure(stage, [text], lang="en")[0]["gopher_stop_words"] == 0
-    assert "gopher_stop_words" not in measure(stage, [text], lang="ko")[0]
+    assert "gopher_stop_words" not in measure(stage, [text], lang="ja")[0]
     assert "gopher_stop_words" not in measure(stage, [text], lang="und")[0]
 
 
@@ -61,9 +65,39 @@ def test_empty(measure: Any) -> None:
 
 
 def test_lists() -> None:
-    assert stop_words("en") == ("and", "be", "have", "of", "that", "the", "to", "with")
+    assert LISTS["en"] == ("and", "be", "have", "of", "that", "the", "to", "with")
     assert set(WITH_LIST) <= set(LANGUAGES)
     for language in WITH_LIST:
-        assert len(stop_hashes(language)) >= 8
+        assert len(np.unique(word_hashes(LISTS[language]))) >= 8
     with pytest.raises(ConfigError, match="'xx'"):
         Params(language="xx")
+
+
+def test_own_stop_words(measure: Any, tmp_path: Path) -> None:
+    path = tmp_path / "lists.json"
+    path.write_text('{"lists": {"en": "old mill", "xx": "foo bar"}}')
+    stage = MeasureGopher(Params(stop_words=Asset(str(path))))
+    stage.setup()
+    text = "the old Mill and the foo"
+    assert measure(stage, [text], lang="en")[0]["gopher_stop_words"] == 2
+    assert measure(stage, [text], lang="xx")[0]["gopher_stop_words"] == 1
+    assert "gopher_stop_words" not in measure(stage, [text], lang="de")[0]
+    theirs = MeasureGopher(Params("en", "datatrove", Asset(str(path))))
+    theirs.setup()
+    assert measure(theirs, [text])[0]["gopher_stop_words"] == 1  # with its case
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"lists": {"en": ""}}', "no words for en"),
+        ('{"en": "the"}', "cannot be read"),
+        ('{"lists": {"en": "not-one"}}', "is not one word"),
+        ('{"lists": {"de": "der"}}', "no list for 'en'"),
+    ],
+)
+def test_own_stop_words_that_are_none(tmp_path: Path, content: str, said: str) -> None:
+    path = tmp_path / "lists.json"
+    path.write_text(content)
+    with pytest.raises(AssetError, match=said):
+        MeasureGopher(Params("en", stop_words=Asset(str(path)))).setup()
