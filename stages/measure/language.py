@@ -1,6 +1,6 @@
 """Which language a text is in, by judges that need no download.
 
-Read are the beginning, middle and end of a text (`Params.chars` characters in all). The judges:
+Read are `Params.chars` characters of a text, in pieces from its beginning to its end. The judges:
 
 - **Script.** A script that one language alone writes (Greek, Thai, Hangul …) settles it, and kana
   Japanese. Where letters of a non-Latin script are a quarter of the text or more, by bytes, Latin
@@ -49,6 +49,7 @@ from .language_judges import First, ask_cld2, langid
 from .language_model import LanguageModel, Opinion, language_model
 from .language_scripts import GROUP_LANGUAGE
 
+PIECES = 6
 SETTLED = 0.9
 ENOUGH_LETTERS = 15
 TRUST_OWN = 0.8
@@ -76,15 +77,15 @@ class Params:
     """How the language is found."""
 
     chars: int = 600
-    """How much of each text is read, in characters: a third from its beginning, a third around
-    its middle, a third from its end. A shorter text is read whole."""
+    """How much of each text is read, in characters: in six pieces, evenly spread. A text that is
+    not longer is read whole."""
     model: Asset | None = None
     """A fastText model that decides in place of our judges."""
 
     def __post_init__(self) -> None:
-        if self.chars < 3:
+        if self.chars < PIECES:
             raise ConfigError(
-                f"measure.language: chars is {self.chars}", hint="give 3 or more; 600 is enough"
+                f"measure.language: chars is {self.chars}", hint="give 6 or more; 600 is enough"
             )
 
 
@@ -101,12 +102,14 @@ _NONE = Verdict(UNDETERMINED, 0.0, "none")
 
 
 def sample(text: str, chars: int) -> str:
-    """Beginning, middle and end of a text, in new lines; the whole text if it is short."""
+    """Six pieces of a text, evenly spread from its beginning to its end, each in a line of its
+    own; the whole text if it is not longer than `chars`."""
     if len(text) <= chars:
         return text
-    third = chars // 3
-    middle = (len(text) - third) // 2
-    return f"{text[:third]}\n{text[middle : middle + third]}\n{text[-third:]}"
+    size = chars // PIECES
+    last = len(text) - size
+    starts = (i * last // (PIECES - 1) for i in range(PIECES))
+    return "\n".join([text[start : start + size] for start in starts])
 
 
 def settled(text: str, own: Opinion) -> Verdict | None:

@@ -213,19 +213,21 @@ def test_control_characters_capitals_and_composition(stage: MeasureLanguage) -> 
         assert signals["lang"] == "fr"
 
 
-def test_beginning_middle_and_end_are_read() -> None:
-    assert sample("abcdefghi", 9) == "abcdefghi"
-    assert sample("aaabbbbcccc", 9) == "aaa\nbbb\nccc"
+def test_pieces_from_beginning_to_end_are_read() -> None:
+    assert sample("abcdefghijkl", 12) == "abcdefghijkl"
+    assert sample("aabbccddeeffg", 12) == "aa\nbb\ncc\ndd\nee\nfg"
     stage = MeasureLanguage(Params(chars=300))
     stage.setup()
     english = "The committee will meet again in the autumn to decide on the new building. " * 40
     german = "Der Ausschuss tritt im Herbst wieder zusammen und prüft den Neubau. " * 6
-    hidden = english[:400] + german + english[:2000] + german
+    hidden = english[:60] + german + english[:2400]
     assert [s["lang"] for s in measured(stage, [english, hidden])] == ["en", "en"]
+    mostly_german = english[:60] + german * 6
+    assert [s["lang"] for s in measured(stage, [mostly_german])] == ["de"]
     (signals,) = measured(stage, ["1 2 3 4 5 " * 300 + english[:100] + " 6 7 8 9" * 300])
     assert signals["lang"] == "en"  # the sample has no letter
     with pytest.raises(ConfigError):
-        Params(chars=2)
+        Params(chars=5)
 
 
 def test_a_text_has_one_verdict_whatever_its_neighbours() -> None:
