@@ -6,47 +6,43 @@ Rules, in order; the name of the one that decided is `Decoded.rule`:
     utf16       NUL bytes in every second place: UTF-16 without a mark
     escape      pure ASCII bytes with ISO-2022 escape sequences (valid UTF-8, but not meant so)
     utf8        valid UTF-8 (a last character cut in the middle is allowed)
+    utf8_twice  valid UTF-8 of text that was UTF-8 read as windows-1252: repaired
     utf8_mostly UTF-8 with few broken bytes: at least 20 well-formed characters for each
-    header      the label of the HTTP header, if its text is believable
-    meta        the label in the first 1,024 bytes of the page, if its text is believable
-    detected    what a detector says: resiliparse, but faust-cchardet where that says Korean
-    fallback    windows-1252, as browsers do
+    header      the encoding that reads best, which the label of the HTTP header names
+    meta        the same, which the label in the first 1,024 bytes of the page names
+    detected    the encoding that reads best, which no label names
+    fallback    windows-1252, as browsers do, where nothing reads like a language
 
 Labels are read by the WHATWG Encoding Standard, so ``iso-8859-1`` is windows-1252 and ``gb2312``
-is gb18030. A label is believable if its codec decodes the page without an error and the text
-has few signs of a wrong codec (`oddities`). Where the detectors name an encoding of another
-script, the text with fewer such signs wins. Labels of the Latin-1 family decode anything and are
-the default of many servers: they are believed only where the detectors agree, where their text
-reads worse, or where the two texts differ in a handful of characters.
+is gb18030. Of 31 legacy encodings the one is taken in which the bytes read best
+(`corpusmill.stages.extract.charset_model`), after what is known of it beforehand: how common it
+is, and whether a label names it. A label outweighs a few characters, not a page. Labels of the
+Latin-1 family, the default of many servers, weigh less.
 
-Measured on declaration paragraphs (UDHR) of 26 languages in 48 pairs of language and encoding,
-five pages each, text right in at least 95 % of the non-ASCII characters: no label 236 of 236,
-right label 472 of 472, wrongly utf-8 236 of 236, wrongly iso-8859-1 215 of 216, wrongly shift_jis
-231 of 231, wrongly windows-1251 201 of 221, wrongly windows-1250 148 of 216 (Latin script pages
-keep a believable Latin label). The rules were adjusted on the same pages. `decode` is a pure
-function; the detectors whose versions determine it are in `PINS`.
+`docs/reading.md` has what was measured, by ``python -m bench.charset``. `decode` is a pure function
+of the bytes, the label and the model's file.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Literal
 
 from .charset_labels import LABELS, PYTHON_CODECS
-from .charset_model import UNIT, habit, score
 
-PINS = ("faust-cchardet", "Resiliparse")
+PINS: tuple[str, ...] = ()
 """Distributions whose versions determine what `decode` gives: for `Stage.pins`."""
 
 Rule = Literal[
-    "bom", "utf16", "escape", "utf8", "utf8_mostly", "header", "meta", "detected", "fallback"
-]
+    "bom", "utf16", "escape", "utf8", "utf8_twice", "utf8_mostly", "header", "meta", "detected",
+    "fallback",
+]  # fmt: skip
 
 _META_BYTES = 1024
-_SAMPLE_BYTES = 256 * 1024
+_FIRST_LOOK, _SECOND_LOOK = 1024, 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +66,6 @@ class Decoded:
 
 
 _NAME_OF = {label: name for name, labels in LABELS.items() for label in labels.split()}
-
-_LATIN1_FAMILY = frozenset({"windows-1252", "iso-8859-15"})
-_WIDE = frozenset({"utf-16le", "utf-16be", "utf-32le", "utf-32be"})
 
 
 def encoding_name(label: str | None) -> str:
@@ -125,6 +118,8 @@ def decode(body: bytes, header_label: str | None = None) -> Decoded:
             return _finish(text, "hz-gb-2312", declared, "escape")
         return _finish(body.decode("ascii"), "utf-8", declared, "utf8")
     if (text := _utf8(body)) is not None:
+        if (once := _once(body, text)) is not None:
+            return _finish(once, "utf-8", declared, "utf8_twice")
         return _finish(text, "utf-8", declared, "utf8")
     return _legacy(body, header_label or "", in_page, declared)
 
@@ -135,18 +130,17 @@ def _legacy(body: bytes, header: str, in_page: str, declared: str) -> Decoded:
     broken = lossy.count("\ufffd")
     if _count_not_ascii(lossy) - broken >= 20 * broken:
         return _finish(lossy, "utf-8", declared, "utf8_mostly")
-    name, text = _read(body, encoding_name(header), encoding_name(in_page))
+    by_header, by_page = encoding_name(header), encoding_name(in_page)
+    name = _read(body, by_header, by_page)
+    rule: Rule = "header" if name == by_header else "meta" if name == by_page else "detected"
     if not name:
-        return _finish(_lenient(body, "windows-1252"), "windows-1252", declared, "fallback")
-    rule: Rule = "detected"
-    if name == encoding_name(header):
-        rule = "header"
-    elif name == encoding_name(in_page):
-        rule = "meta"
+        name, rule = "windows-1252", "fallback"
     return _finish(_lenient(body, name), name, declared, rule)
 
 
-_SEGMENT = re.compile(rb"[^<>\n]*[\x80-\xff][^<>\n]*")
+_BORDERS = re.compile(rb"[<>\n]")
+_LONG_ASCII = re.compile(rb"([\x00-\x7f]{40})[\x00-\x7f]+([\x00-\x7f]{40})")
+"""What lies between is nothing to the text around, as in scripts on one line."""
 _PRIOR: dict[str, float] = {
     "windows-1252": 0.0, "windows-1251": -1.5, "shift_jis": -2.0, "gb18030": -2.5, "euc-jp": -3.0,
     "euc-kr": -3.0, "big5": -3.5, "iso-8859-15": -3.0, "windows-1250": -3.3, "iso-8859-2": -3.3,
@@ -156,55 +150,94 @@ _PRIOR: dict[str, float] = {
     "iso-8859-8": -6.0, "ibm866": -6.0, "macintosh": -6.0, "x-mac-cyrillic": -6.0,
     "iso-8859-3": -8.0, "iso-8859-4": -8.0, "iso-8859-10": -8.0, "iso-8859-13": -7.0,
     "iso-8859-14": -8.0, "iso-8859-16": -8.0,
-}
-_LABELLED, _DEFAULT_LABEL = 6.0, 3.0
+}  # fmt: skip
+"""How common encodings are among pages that are not UTF-8, natural logarithms to the most common
+one: our estimate, in steps as coarse as its worth."""
+_RAREST = -5.0
+"""An encoding that a label names is taken to be at least this common, …"""
+_LABELLED, _DEFAULT_LABEL = 8.0, 3.0
+"""… and so much more likely; the second for windows-1252. In natural logarithms."""
+_UNREADABLE = -12.0
+"""Mean score of a byte beyond ASCII below which nothing is read: text has -4 and better."""
 
 
-def _read(body: bytes, header: str, in_page: str) -> tuple[str, int]:
-    whole = b"\n".join(_SEGMENT.findall(body))
-    sample = whole
-    if len(sample) > 4096:
-        sample = whole[:4096]
+def _read(body: bytes, header: str, in_page: str) -> str:
+    """The encoding in which `body` reads best; empty if it reads like none. All of them are tried
+    on the first bytes beyond ASCII with what stands around them, the best on more of them."""
+    parts = b"\n".join(part for part in _BORDERS.split(body) if not part.isascii())
+    whole = _LONG_ASCII.sub(rb"\1\n\2", parts[: 4 * _SECOND_LOOK])[:_SECOND_LOOK]
     prior = dict(_PRIOR)
-    for name in {header, in_page}:
-        if name in prior:
-            prior[name] += _DEFAULT_LABEL if name == "windows-1252" else _LABELLED
-    habits = habit(_TAGS.sub(b" ", body[:65536])[:16384].decode("latin-1"))
-    ranked = _ranked(sample, prior, habits)
-    if sample is not whole:
-        ranked = _ranked(whole[:262144], {name: prior[name] for _, name in ranked[:6]}, habits)
-    return ranked[0][1], -ranked[0][0]
+    labelled = {header, in_page} & prior.keys()
+    for name in labelled:
+        weight = _DEFAULT_LABEL if name == "windows-1252" else _LABELLED
+        prior[name] = max(prior[name], _RAREST) + weight
+    from .charset_model import UNIT, habit
+
+    habits = habit(whole[:16384].decode("latin-1"))
+    end = max(whole.rfind(border, _FIRST_LOOK // 2, _FIRST_LOOK) for border in (b" ", b"\n"))
+    first = whole if len(whole) <= _FIRST_LOOK else whole[: end if end > 0 else _FIRST_LOOK]
+    ranked = _ranked(first, prior, habits)
+    if first is not whole:
+        best = {name for _, name in ranked[:8]} | labelled
+        ranked = _ranked(whole, {n: p for n, p in prior.items() if n in best}, habits)
+    least = _UNREADABLE * len(whole.translate(None, _ASCII)) - 20
+    return ranked[0][1] if -ranked[0][0] > least * UNIT else ""
 
 
-_TAGS = re.compile(rb"(?is)<(?:(?:script|style)\b.*?</(?:script|style)|[^>]*)>")
+_ASCII = bytes(range(128))
 
 
-def _ranked(body: bytes, prior: dict[str, float], habits: Any) -> list[tuple[int, str]]:
-    known: dict[str, int] = {}
-    found = []
-    for name, p in prior.items():
-        text = _lenient(body, name)
-        if text not in known:
-            known[text] = score(text, habits)
-        found.append((-known[text] - round(UNIT * p), name))
-    return sorted(found)
+def _ranked(body: bytes, prior: Mapping[str, float], habits: Any) -> list[tuple[int, str]]:
+    """(score with its sign turned, encoding), the best first."""
+    from .charset_model import UNIT, scores  # with numpy: not for pages in UTF-8
+
+    body += b"\n"  # so that a first half of a character at the end counts against an encoding
+    texts = {name: _whatever(body, name) for name in prior}
+    different = list(dict.fromkeys(texts.values()))
+    known = dict(zip(different, scores(different, habits), strict=True))
+    return sorted((-known[texts[n]] - round(UNIT * p), n) for n, p in prior.items())
 
 
-_SCRIPTS = {
-    "cyrillic": "ibm866 iso-8859-5 koi8-r koi8-u windows-1251 x-mac-cyrillic",
-    "greek": "iso-8859-7 windows-1253",
-    "hebrew": "iso-8859-8 windows-1255",
-    "arabic": "iso-8859-6 windows-1256",
-    "thai": "windows-874",
-    "japanese": "euc-jp iso-2022-jp shift_jis",
-    "chinese": "big5 gb18030 hz-gb-2312",
-    "korean": "euc-kr iso-2022-kr",
-}
-_SCRIPT_OF = {name: script for script, names in _SCRIPTS.items() for name in names.split()}
+def _whatever(body: bytes, name: str) -> str:
+    codec = PYTHON_CODECS.get(name, (name,))[0]
+    try:
+        return codecs.decode(body, codec, _C1)
+    except UnicodeDecodeError:
+        return body.decode(codec, "replace")
 
 
-def _script(name: str) -> str:
-    return _SCRIPT_OF.get(name, "latin")
+_BYTE_OF = {bytes([b]).decode("cp1252", "replace"): b for b in range(0x80, 0x100)}
+_BYTE_OF.update({chr(b): b for b in range(0x80, 0x100)})
+_RUN = re.compile("[^\x00-\x7f]+")
+_LEAD = re.compile(rb"\xc3[\x82-\xb4]")
+"""UTF-8 of what windows-1252 makes of a first byte of UTF-8."""
+
+
+def _once(body: bytes, text: str) -> str | None:
+    """`text` with UTF-8 decoded a second time, where that gives at least four characters, and nine
+    for each run of characters beyond ASCII that is not UTF-8 read as windows-1252; else None."""
+    if _LEAD.search(body) is None:
+        return None
+    good = bad = 0
+    fixed: dict[str, str] = {}
+    for m in _RUN.finditer(text):
+        run = m[0]
+        if run not in fixed:
+            fixed[run] = _decoded_again(run)
+        good += len(fixed[run])
+        bad += not fixed[run]
+        if bad > 3 and bad * 9 > good:
+            return None
+    if good < 4 or bad * 9 > good:
+        return None
+    return _RUN.sub(lambda m: fixed[m[0]] or m[0], text)
+
+
+def _decoded_again(run: str) -> str:
+    try:
+        return bytes(_BYTE_OF[char] for char in run).decode("utf-8")
+    except (KeyError, UnicodeDecodeError):
+        return ""
 
 
 def _finish(text: str, name: str, declared: str, rule: Rule) -> Decoded:
@@ -290,69 +323,3 @@ codecs.register_error(_C1, _c1_holes)
 
 def _count_not_ascii(text: str) -> int:
     return len(text) - len(text.encode("ascii", "ignore"))
-
-
-_LETTER = "A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ"
-_OTHER = "Ͱ-ϿЀ-ԯ֐-׿؀-ۿ\u0e00-\u0e7f"
-_LOWER = "a-zà-öø-ÿά-ώа-џ"
-_UPPER = "A-ZÀ-ÖØ-ÞΑ-ΫЀ-Я"
-_RUN = "À-ĝĠ-İĲ-ŝŠ-ɏ"
-_ODD: tuple[tuple[re.Pattern[str], int], ...] = (
-    # Control characters stand for open places of a code page.
-    (re.compile("[\u0080-\u009f\ufffd]"), 2),
-    # Two scripts within one word.
-    (re.compile(f"[{_LETTER}][{_OTHER}]|[{_OTHER}][{_LETTER}]"), 1),
-    # A capital after a small letter, one of them not ASCII.
-    (re.compile(f"[{_LOWER}](?=[À-ÖØ-ÞŒŠŸŽΑ-ΫЀ-Я])|[à-öø-ÿά-ώа-џ](?=[{_UPPER}])"), 1),
-    # A symbol within a word.
-    (re.compile("[A-Za-zÀ-ɏА-я][¡-©«-´¶¸¹»-¿×÷†-‡•‰‹›€™─-▟](?=[A-Za-zÀ-ɏА-я])"), 1),
-    (re.compile("[─-▟](?=[А-яЀ-ӿA-Za-z])"), 1),
-    # Accented Latin letters in a row of three and more (but those of Turkish ışığı): bytes of
-    # another code.
-    (re.compile(f"[{_RUN}](?=[{_RUN}]{{2}})|(?<=[{_RUN}]{{2}})[{_RUN}]"), 1),
-    # Halfwidth kana, and Han letters in the middle of Latin words.
-    (re.compile("[ｦ-ﾟ]{2}"), 1),
-    (re.compile("[A-Za-z][ｦ-ﾟ一-鿿](?=[a-z])"), 1),
-)
-_BELIEVABLE = 0.15
-"""Oddities above which a label is not believed. Clean text has up to 0.03, mojibake of a
-non-Latin script over 0.5."""
-_FEW = 8
-"""Characters in which two decodings may differ before the detectors' word counts for more."""
-_SHORT = 100
-"""Non-ASCII bytes below which the detectors' word counts for less."""
-
-
-def oddities(text: str) -> float:
-    """Signs of a wrong codec per non-ASCII character: 0 for clean text, near 1 for mojibake.
-    Rounded to 6 decimals. Only character ranges written here count, no Unicode tables."""
-    total = _count_not_ascii(text)
-    if total == 0:
-        return 0.0
-    found = sum(weight * len(pattern.findall(text)) for pattern, weight in _ODD)
-    return round(found / total, 6)
-
-
-@cache
-def _detectors() -> tuple[Any, Any]:
-    import cchardet
-    from resiliparse.parse.encoding import detect_encoding
-
-    return detect_encoding, cchardet.detect
-
-
-def _detect(body: bytes, first: int) -> str:
-    """The detectors' answer as a WHATWG name, or an empty string."""
-    start = max(0, first - 4096) if len(body) > _SAMPLE_BYTES else 0
-    sample = body[start : start + _SAMPLE_BYTES]
-    resiliparse, cchardet = _detectors()
-    vote = str(cchardet(sample).get("encoding") or "")
-    if vote.upper() in ("UHC", "EUC-KR", "CP949"):
-        return "euc-kr"
-    guess = encoding_name(resiliparse(sample, max_len=_SAMPLE_BYTES))
-    second = encoding_name(vote)
-    few = len(_NOT_ASCII.findall(sample)) < _SHORT
-    if few and second in _LATIN1_FAMILY and _script(guess) == "latin":
-        # On few bytes resiliparse sees Central Europe in a handful of Western quotes.
-        return second
-    return guess or second
