@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from .mathml import to_latex
+from .streamed import settle
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -35,7 +36,9 @@ _DIGITS = frozenset("0123456789 \t\r\n\u00a0")
 
 
 def rewrite(html: str) -> str:
-    """`html` with formulas as TeX and code blocks as plain ``<pre>``."""
+    """`html` with formulas as TeX and code blocks as plain ``<pre>``, and with what was sent in
+    pieces put together."""
+    html = settle(html)
     if not any(t in html for t in _TRIGGERS):
         return html
     from selectolax.lexbor import LexborHTMLParser

@@ -13,9 +13,9 @@ from corpusmill.stages.compiled import array, kernel, out
 from .columns import (
     A_GROUPS,
     A_MARKS,
+    A_NUMBER,
     A_PRUNE,
     A_SIGNATURE,
-    A_SPAN,
     ARIA_HIDDEN,
     HIDDEN,
     NOT_DISPLAYED,
@@ -33,8 +33,8 @@ def _name(name: str) -> np.uint64:
     return np.uint64(key_of(name))
 
 
-_CLASS, _ID, _ROLE, _ITEMPROP, _STYLE, _HIDDEN, _ARIA, _COLSPAN = (
-    _name(name) for name in "class id role itemprop style hidden aria-hidden colspan".split()
+_CLASS, _ID, _ROLE, _ITEMPROP, _STYLE, _HIDDEN, _ARIA, _STARTS, _VALUE = (
+    _name(name) for name in "class id role itemprop style hidden aria-hidden start value".split()
 )
 _ROLE_MAIN = _name("main")
 _PRUNED_ROLES = tuple(_name(r) for r in "navigation menu contentinfo search dialog".split())
@@ -56,7 +56,7 @@ def read_attributes(  # type: ignore[no-untyped-def]
     class_slots = np.uint64(class_keys.shape[0] - 1)
     groups = 0
     marks = 0
-    span = 1
+    number = -1
     pruning = 0
     signature = key
     while i < n and data[i] != 62:
@@ -138,15 +138,16 @@ def read_attributes(  # type: ignore[no-untyped-def]
                     if j + 4 <= v1 and data[j] == 110 and data[j + 3] == 101:
                         marks |= NOT_DISPLAYED
                 j += 1
-        elif name == _COLSPAN:
-            span = 0
-            for j in range(v0, min(v1, v0 + 3)):
-                if data[j] >= 48 and data[j] <= 57:
-                    span = span * 10 + _int(data[j]) - 48
-            span = min(max(span, 1), 100)
+        elif (name == _STARTS or name == _VALUE) and v1 > v0 and v1 - v0 <= 9:
+            number = 0
+            for j in range(v0, v1):
+                if data[j] < 48 or data[j] > 57:
+                    number = -1
+                    break
+                number = number * 10 + _int(data[j]) - 48
     found[A_GROUPS] = groups
     found[A_MARKS] = marks
     found[A_SIGNATURE] = _int(signature)
-    found[A_SPAN] = span
+    found[A_NUMBER] = number
     found[A_PRUNE] = pruning
     return i

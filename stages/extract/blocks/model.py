@@ -17,6 +17,7 @@ from corpusmill.pipeline.errors import AssetError
 from corpusmill.stages.extract.wordcount import count_words
 
 from .columns import IS_PRE, WORDS
+from .complete import completed
 from .decision import Decision, best_blocks
 from .passes import Blocks, analyse, tree_markup, warm
 from .render import Format, data_tables, render
@@ -111,12 +112,13 @@ def decide(page: Blocks, using: Weights) -> tuple[Decision, str]:
     kind = page_type(page, decision, using)
     if kind in STRICT:
         decision = best_blocks(found, words, strict=STRICT[kind])
-    return decision, kind
+    return Decision(completed(page, decision.kept), decision.confidence), kind
 
 
-def main_content(html: str, form: Format = "text") -> Found:
-    """The main content of `html`. Raises AssetError if the weights are missing."""
-    using = weights()
+def main_content(html: str, form: Format = "text", using: Weights | None = None) -> Found:
+    """The main content of `html`; `using`: other weights than those in the package. Raises
+    AssetError if the weights are missing."""
+    using = using or weights()
     markup = tree_markup(html)
     page = analyse(markup)
     decision, kind = decide(page, using)

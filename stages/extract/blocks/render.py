@@ -1,9 +1,9 @@
 """Kept blocks as text or Markdown: paragraphs, headings, lists, tables, quotations and code.
 
 Markdown is written without escaping (the reader is a language model), but for ``|`` in cells. A
-table is written as rows where it is data: at least two rows and two columns, no table inside, and
-few words a cell; other tables are layout, and what they hold is written as if they were not there.
-A list item with a heading inside is a card, not an item, and gets no mark.
+table is written as rows where it is data: at least two rows and two columns, no table and no lines
+of code inside, and few words a cell; other tables are layout, and what they hold is written as if
+they were not there. A list item with a heading inside is a card, not an item, and gets no mark.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_CELL_WORDS = 60
 MAX_LEVEL = 50
 """Lists nested deeper are written at this level."""
 
-_TAG_ID, _PARENT, _DEPTH, _SPAN = 0, 1, 2, 11
+_TAG_ID, _PARENT, _DEPTH, _BLOCK0, _BLOCK1, _NUMBER = 0, 1, 2, 5, 6, 11
 _OWNER, _START, _END, _IS_PRE = 0, 1, 2, 7
 _WORDS = 1
 _HEADINGS = {TAG[f"h{n}"]: n for n in range(1, 7)}
@@ -34,6 +34,11 @@ _CELLS = (TAG["td"], TAG["th"])
 _TIGHT = (TAG["dt"], TAG["dd"])
 _CODE = re.compile("\x01([^\x01\x02]*)\x02")
 _MARKS = re.compile("[\x01\x02]")
+_PILCROW = "\u00b6"
+"""Links to an entry of a manual end in it; where it ends a block it is never part of a text."""
+_HEADING_ANCHOR = re.compile(
+    r"(?<=\S)(?: [#\u00a7]| ?\U0001f517\ufe0f?| ?\[ ?edit(?: source)? ?\])$|^# (?=\S)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +102,11 @@ def data_tables(page: Blocks) -> dict[int, tuple[int, int]]:
     found = (tags == _TABLE).nonzero()[0].tolist()
     if not found:
         return {}
-    outer = set()
-    parents = page.elements[:, _PARENT].tolist()
-    for e in found:
-        up = parents[e]
-        while up > 0:
-            if tags[up] == _TABLE:
-                outer.add(up)
-            up = parents[up]
     tables = {}
-    for e in found:
-        first, last = int(page.elements[e, 5]), int(page.elements[e, 6])
-        if e in outer or first == last:
+    ranges = [(int(page.elements[e, _BLOCK0]), int(page.elements[e, _BLOCK1])) for e in found]
+    for k, (e, (first, last)) in enumerate(zip(found, ranges, strict=True)):
+        holds_another = k + 1 < len(found) and ranges[k + 1][0] < last
+        if first == last or holds_another:
             continue
         rows = _rows(page, e)
         widths = [len(cells) for cells in rows.cells.values()]
@@ -117,8 +115,16 @@ def data_tables(page: Blocks) -> dict[int, tuple[int, int]]:
             continue
         if int(page.measures[first:last, _WORDS].sum()) > MAX_CELL_WORDS * n_cells:
             continue
+        if any(_has_lines(page, b) for b in range(first, last)):
+            continue
         tables[e] = (first, last)
     return tables
+
+
+def _has_lines(page: Blocks, b: int) -> bool:
+    """Whether the block is code of several lines."""
+    block = page.blocks[b]
+    return bool(block[_IS_PRE]) and b"\n" in page.text[block[_START] : block[_END]].strip()
 
 
 def _rows(page: Blocks, table: int) -> _Table:
@@ -193,7 +199,7 @@ class _Writer:
             if self.markdown and "`" not in text:
                 text = _CODE.sub(lambda m: f"`{m[1]}`" if m[1].strip(" ") else m[1], text)
             text = _MARKS.sub("", text)
-        return text
+        return text.rstrip(_PILCROW).rstrip(" ") if text.endswith(_PILCROW) else text
 
     def _add(self, text: str, *, tight: bool = False, quotes: int = 0) -> None:
         if quotes and self.markdown:
@@ -206,7 +212,10 @@ class _Writer:
 
     def _block(self, b: int, place: _Place, cards: set[int], opened: set[int]) -> None:
         text = self._text(b)
+        if not text:
+            return
         if place.heading:
+            text = _HEADING_ANCHOR.sub("", text)
             if self.markdown:
                 text = f"{'#' * place.heading} " + text.replace("\n", " ")
             self._add(text, quotes=place.quotes)
@@ -223,7 +232,7 @@ class _Writer:
         else:
             opened.update(items)
             ordered = self.places.tags[self.places.parents[item]] == _OL
-            mark = f"{int(self.page.elements[item, _SPAN])}." if ordered else "-"
+            mark = f"{int(self.page.elements[item, _NUMBER])}." if ordered else "-"
             text = f"{indent}{mark} " + text.replace("\n", f"\n{indent}    ")
         self._add(text, tight=True, quotes=place.quotes)
 

@@ -7,7 +7,8 @@ bounded work and memory, but then its result is not the tree's.
 
 A **block** is a run of text between block-level boundaries; inline elements stay in it, one
 ``br`` is a line break in it, two in a row end it. A ``pre`` is one block, its text verbatim; in all
-others white space is collapsed. Bytes 1 and 2 in a text stand around inline ``code``.
+others white space is collapsed; a line break of the source between two characters of a script
+without spaces is none. Bytes 1 and 2 in a text stand around inline ``code``.
 
 Rows of `elements` and `blocks` are arrays of integers; their columns are named in `columns`.
 Element 0 is the root. Importing this module compiles (or loads) the kernel.
@@ -26,9 +27,9 @@ from .attributes import read_attributes
 from .columns import (
     A_GROUPS,
     A_MARKS,
+    A_NUMBER,
     A_PRUNE,
     A_SIGNATURE,
-    A_SPAN,
     ATTRIBUTE_COLUMNS,
     BLOCK0,
     BLOCK1,
@@ -50,12 +51,12 @@ from .columns import (
     N_BYTES,
     N_ELEMENTS,
     N_FORMS,
+    NUMBER,
     ORDER,
     OUTSIDE_WORDS,
     OWNER,
     PARENT,
     SIGNATURE,
-    SPAN,
     STACK_ELEMENT,
     STACK_KEY,
     STACK_KIND,
@@ -73,7 +74,7 @@ _STOP_SAME_TAG = 512
 _A, _B, _STRONG, _CODE, _PRE, _BR, _HEAD, _TITLE, _IMG, _TIME, _NOSCRIPT, _FORM, _TH = (
     TAG[name] for name in "a b strong code pre br head title img time noscript form th".split()
 )
-_LI = TAG["li"]
+_LI, _OL = TAG["li"], TAG["ol"]
 _TEXT_KIND = 7  # an inline element, on the stack
 
 
@@ -86,6 +87,24 @@ _FNV_START, _FNV_PRIME, _SHIFT = np.uint64(FNV_START), np.uint64(FNV_PRIME), np.
 _u8 = array(types.uint8)
 _i64 = array(types.int64)
 _u64 = array(types.uint64)
+
+
+@kernel(types.boolean(types.int64, types.int64, types.int64))
+def _unspaced(a, b, c):  # type: ignore[no-untyped-def]
+    """Whether a character, by the first three of its bytes, is of a script without spaces: Han,
+    kana, Yi and their full-width marks (not Hangul)."""
+    if a == 0xF0:
+        return b >= 0xA0 and b <= 0xAF
+    if a < 0xE2 or a > 0xEF:
+        return False
+    code = (a & 15) << 12 | (b & 63) << 6 | c & 63
+    return (
+        (code >= 0x2E80 and code <= 0x312F)
+        or (code >= 0x3190 and code <= 0xA4CF)
+        or (code >= 0xF900 and code <= 0xFAFF)
+        or (code >= 0xFE30 and code <= 0xFE4F)
+        or (code >= 0xFF01 and code <= 0xFF60)
+    )
 
 
 @kernel(
@@ -187,12 +206,21 @@ def scan(  # type: ignore[no-untyped-def]
                 i += step
                 continue
             if c <= 32 or c == 127:
-                if (c == 32 or (c >= 9 and c <= 13)) and pending == 0 and size > start:
-                    pending = 1
+                if size > start:
+                    if c == 10 or c == 13:
+                        if pending < 2:
+                            pending = 3
+                    elif (c == 32 or (c >= 9 and c <= 13)) and pending == 0:
+                        pending = 1
                 i += step
                 continue
+            if pending == 3 and c >= 0xE2 and size - start > 2 and i + 2 < n:
+                if _unspaced(c, _int(data[i + 1]), _int(data[i + 2])):
+                    j = size - 4 if text[size - 4] >= 0xF0 and size - start > 3 else size - 3
+                    if _unspaced(_int(text[j]), _int(text[j + 1]), _int(text[j + 2])):
+                        pending = 0
             if pending > 0:
-                text[size] = 32 if pending == 1 else 10
+                text[size] = 10 if pending == 2 else 32
                 if pending == 2:
                     breaks += 1
                 size += 1
@@ -392,11 +420,15 @@ def scan(  # type: ignore[no-untyped-def]
                     elements[ne, MARKS] = found[A_MARKS]
                     if noscript > 0 or tag == _NOSCRIPT:
                         elements[ne, MARKS] |= IN_NOSCRIPT
-                    elements[ne, SPAN] = found[A_SPAN]
-                    if tag == _LI:
+                    elements[ne, NUMBER] = found[A_NUMBER]
+                    elements[ne, ORDER] = 0
+                    if tag == _OL and found[A_NUMBER] >= 0:
+                        elements[ne, ORDER] = found[A_NUMBER] - 1
+                    elif tag == _LI:
                         elements[here, ORDER] += 1
-                        elements[ne, ORDER] = 0
-                        elements[ne, SPAN] = elements[here, ORDER]
+                        if found[A_NUMBER] >= 0:
+                            elements[here, ORDER] = found[A_NUMBER]
+                        elements[ne, NUMBER] = elements[here, ORDER]
                     here = ne
                     ne += 1
                 if tag == _PRE:
@@ -415,7 +447,7 @@ def scan(  # type: ignore[no-untyped-def]
                     times += 1
                 elif tag == _CODE and pre == 0 and pruned == 0:
                     if pending > 0:
-                        text[size] = 32 if pending == 1 else 10
+                        text[size] = 10 if pending == 2 else 32
                         size += 1
                         pending = 0
                     text[size] = 1

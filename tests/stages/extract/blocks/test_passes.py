@@ -57,6 +57,7 @@ def column(found: Blocks, name: str) -> list[int]:
         ("<!-- no <p>no --><p>yes<!-- -- > no -->", ["yes"]),
         ("<x-card>a</x-card><blink>b</blink>c", ["a", "bc"]),
         ("<iframe><p>no</iframe><object>no</object><p>y", ["y"]),
+        ("<p>灯台\n は<b>高い。\r\n</b>\n𠀀 a\nb 등\n대 灯 台", ["灯台は高い。𠀀 a b 등 대 灯 台"]),
         ("<ruby>漢字<rp>(</rp><rt>かんじ</rt><rp>)</rp></ruby>です", ["漢字です"]),
         ("", []),
         ("<p> \n </p><div>&nbsp;</div>", []),
@@ -74,13 +75,19 @@ def test_navigation_is_left_out_or_kept() -> None:
 
 
 def test_elements_know_their_blocks() -> None:
-    found = page("<ul><li>a<li>b<ul><li>c</ul></ul><table><tr><td colspan=3>d</table>")
+    found = page("<ul><li>a<li>b<ul><li>c</ul></ul><table><tr><td>d</table>")
     rows = {
-        (TAGS[e[columns.TAG_ID]], e[columns.BLOCK0], e[columns.BLOCK1], e[columns.SPAN])
+        (TAGS[e[columns.TAG_ID]], e[columns.BLOCK0], e[columns.BLOCK1], e[columns.NUMBER])
         for e in found.elements[1:].tolist()
     }
-    assert {("li", 0, 1, 1), ("li", 1, 3, 2), ("li", 2, 3, 1), ("td", 3, 4, 3)} <= rows
+    assert {("li", 0, 1, 1), ("li", 1, 3, 2), ("li", 2, 3, 1), ("td", 3, 4, -1)} <= rows
     assert tags(found) == ["li", "li", "li", "td"]
+
+
+def test_items_have_the_numbers_that_the_page_gives_them() -> None:
+    found = page("<ol start=0><li>a<li value=7>b<li>c</ol><ol start=x><li value=-1>d<li>e</ol>")
+    items = found.elements[found.blocks[:, columns.OWNER], columns.NUMBER]
+    assert items.tolist() == [0, 7, 8, 1, 2]
 
 
 def test_links_and_bold_are_counted() -> None:

@@ -24,6 +24,9 @@ def whole(html: str, form: Format = "text") -> str:
             "- a\n    - b\n- c\n    d\n\ne",
         ),
         ("<ol><li>a<li><p>b</ol>", "1. a\n2. b", "1. a\n2. b"),
+        ("<ol start=5><li>a<li>b", "5. a\n6. b", "5. a\n6. b"),
+        ("<h2>A<a>¶</a></h2><dl><dt>f()¶<dd>b¶c</dl><p>¶", "A\n\nf()\nb¶c", "## A\n\nf()\nb¶c"),
+        ("<h2># A</h2><h3>C#</h3><h4>B [edit]", "A\n\nC#\n\nB", "## A\n\n### C#\n\n#### B"),
         ("<li><h3>Card</h3><p>x", "Card\n\nx", "### Card\n\nx"),
         ("<blockquote><p>a<p>b</blockquote>c", "a\n\nb\n\nc", "> a\n\n> b\n\nc"),
         (
@@ -60,6 +63,7 @@ def test_which_tables_are_data() -> None:
         f"<table><tr><td>{long}<td>menu<tr><td>{long}<td>b</table>",
         "<table><tr><td>1<td>2</table>",
         "<table><tr><td>1<tr><td>2</table>",
+        "<table><tr><td>1<td><pre>a\n  b</pre><tr><td>2<td>c</table>",
         "<p>none",
     ):
         assert data_tables(analyse(tree_markup(layout))) == {}

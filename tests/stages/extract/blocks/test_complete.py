@@ -1,0 +1,59 @@
+"""What is kept with the blocks that the model chose."""
+
+from __future__ import annotations
+
+import pytest
+
+from corpusmill.stages.extract.blocks.complete import completed
+from corpusmill.stages.extract.blocks.passes import analyse, tree_markup
+from corpusmill.stages.extract.blocks.render import render
+
+TABLE = "<table><tr><td>1<td>2<tr><td>3<td>4</table>"
+LINKS = "<table><tr><td><a>1</a><td><a>2</a><tr><td>3<td>4</table>"
+LIST = "<ul><li>u<li>v<ul><li>w</ul><li>x</ul>"
+
+
+def made(html: str, kept: str) -> str:
+    """The texts of the completed blocks, of which the model kept those named in `kept`."""
+    page = analyse(tree_markup(html))
+    names = [render(page, [b]).strip("-| \n") for b in range(len(page))]
+    chosen = [b for b, name in enumerate(names) if name in kept.split()]
+    assert len(chosen) == len(kept.split())
+    return " ".join(names[b] for b in completed(page, chosen))
+
+
+@pytest.mark.parametrize(
+    ("html", "kept", "expected"),
+    [
+        pytest.param(f"<p>a{TABLE}<p>b", "a b", "a 1 2 3 4 b", id="table-between"),
+        pytest.param(f"<p>a{TABLE}<p>b", "a", "a 1 2 3 4", id="table-after"),
+        pytest.param(f"<p>a{TABLE}<p>b", "b", "b", id="table-before"),
+        pytest.param(f"<p>a{LINKS}<p>b", "a b", "a 1 2 3 4 b", id="links-between"),
+        pytest.param(f"<p>a{LINKS}<p>b", "a", "a", id="links-after"),
+        pytest.param(f"<p>a{LIST}<p>b", "a b", "a u v w x b", id="list-between"),
+        pytest.param(f"<p>a{LIST}<p>b", "a u", "a u", id="a-part-of-a-list"),
+        pytest.param(f"<p>a{LIST}<p>b", "u w x", "u v w x", id="most-of-a-list"),
+        pytest.param("<p>a<dl><dt>t<dd>d<dt>s<dd>e</dl>", "t d e", "t d s e", id="definitions"),
+        pytest.param("<p>a<h2>h</h2><p>b", "b", "h b", id="heading"),
+        pytest.param("<p>a<h1>h</h1><p>b", "b", "b", id="title"),
+        pytest.param("<p>a<h2>h</h2><h3>i</h3><p>b", "a i", "a i", id="heading-of-a-heading"),
+        pytest.param("<h2>h</h2>", "", "", id="nothing"),
+        pytest.param(
+            "<p>a<figure><figcaption>It burns.</figcaption></figure><p>b", "a b", "a It burns. b",
+            id="caption",
+        ),
+        pytest.param(
+            "<p>a<figure><figcaption>Getty</figcaption></figure><p>b", "a b", "a b", id="credit"
+        ),
+    ],
+)  # fmt: skip
+def test_what_belongs_to_the_kept(html: str, kept: str, expected: str) -> None:
+    assert made(html, kept) == expected
+
+
+def test_a_thread_that_is_a_list_is_not_completed() -> None:
+    posts = "".join(f"<li>{'word ' * n}end{n}" for n in (120, 80, 5))
+    page = analyse(tree_markup(f"<p>a<ol>{posts}</ol>"))
+    assert completed(page, [1, 2]) == (1, 2)
+    short = analyse(tree_markup(f"<p>a<ol>{posts}{'<li>x' * 9}</ol>"))
+    assert completed(short, [1, 2]) == tuple(range(1, 13))
