@@ -78,6 +78,10 @@ class Stage:
         """CPU seconds of processes that the stage runs beside this one, so far."""
         return 0.0
 
+    def thresholds(self) -> Sequence[tuple[str, str, float]]:
+        """(reason, signal, bound) of what the stage decides by numbers, for reports."""
+        return ()
+
     def close(self) -> None:
         """Release what `setup` took (worker processes, files)."""
 

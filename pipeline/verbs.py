@@ -283,7 +283,14 @@ def report(options: Namespace) -> int:
     from .report import report_lines
 
     root = Path(options.run)
-    if options.json:
+    if options.html is not None:
+        from .durable import write_atomic
+        from .report_html import html_report
+
+        target = Path(options.html or root / "report.html")
+        write_atomic(target, html_report(root).encode("utf-8", "replace"))
+        print(target)
+    elif options.json:
         show_json(build_ledger(RunFolder(root, Plan.load(root / "plan.json"))))
     else:
         show_lines(report_lines(root))

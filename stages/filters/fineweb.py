@@ -46,6 +46,10 @@ class Fineweb(Stage):
         """Reads the bounds of languages, where a file of them is named."""
         self._rules.setup()
 
+    def thresholds(self) -> list[tuple[str, str, float]]:
+        """The bounds of the rules."""
+        return self._rules.thresholds()
+
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         """Drops by the first rule that a document breaks."""
         return self._rules.apply(batch)

@@ -139,6 +139,15 @@ class Rules:
                 hint='a JSON object such as {"de": {"max_mean_word": 12.0}}',
             ) from error
 
+    def thresholds(self) -> list[tuple[str, str, float]]:
+        """(reason, signal, bound) of the bounds that are set, but those of single languages."""
+        return [
+            (b.reason, b.signal, float(bound))
+            for b in self._bounds
+            for bound in (b.low, b.high)
+            if bound is not None
+        ]
+
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         """Drops by the first rule that a document of the scope breaks."""
         outcomes: list[Outcome] = []

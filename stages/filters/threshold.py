@@ -59,6 +59,12 @@ class Threshold(Stage):
         self.reads = (params.signal,)
         self.reasons = (f"{params.signal}_below", f"{params.signal}_above")
 
+    def thresholds(self) -> list[tuple[str, str, float]]:
+        """The bounds that are given."""
+        p: Params = self.params
+        pairs = zip(self.reasons, (p.min, p.max), strict=True)
+        return [(reason, p.signal, bound) for reason, bound in pairs if bound is not None]
+
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         """Raises StageError for a signal that is absent (unless allowed) or not a number."""
         p: Params = self.params

@@ -1,0 +1,121 @@
+"""Plots as static SVG, drawn from numbers: no script, no library, readable in light and dark."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+WIDTH = 640
+_ROW = 22
+_LABEL = 210
+
+
+def bars(rows: Sequence[tuple[str, float, str]], title: str) -> str:
+    """Horizontal bars: (label, length, what stands behind the bar). The longest fills the width."""
+    if not rows:
+        return ""
+    longest = max(max(value for _, value, _ in rows), 1e-12)
+    room = WIDTH - _LABEL - 130
+    parts = []
+    for n, (label, value, said) in enumerate(rows):
+        top = n * _ROW
+        size = max(value / longest * room, 1.0) if value > 0 else 0.0
+        parts.append(
+            f'<text x="{_LABEL - 8}" y="{top + 15}" text-anchor="end">{_short(label, 30)}</text>'
+            f'<rect class="bar" x="{_LABEL}" y="{top + 4}" width="{size:.1f}" height="14"/>'
+            f'<text x="{_LABEL + size + 6:.1f}" y="{top + 15}">{escape(said)}</text>'
+        )
+    return _svg("".join(parts), len(rows) * _ROW + 4, title)
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Values of one kind in a histogram."""
+
+    name: str
+    values: Sequence[float]
+
+
+def histogram(
+    series: Sequence[Series], title: str, bounds: Sequence[float] = (), bins: int = 40
+) -> str:
+    """Histograms of the series over one axis, which ends at the 1st and 99th percentile of all
+    values and takes in the `bounds`; these are drawn as lines. Values beyond the ends are counted
+    in the outermost bins. Heights are shares of each series."""
+    everything = sorted(v for s in series for v in s.values if math.isfinite(v))
+    if not everything:
+        return ""
+    low, high = _quantile(everything, 0.01), _quantile(everything, 0.99)
+    low, high = min([low, *bounds]), max([high, *bounds])
+    if high <= low:
+        low, high = low - 0.5, high + 0.5
+    height, base = 110, 130
+    room = WIDTH - 40
+    columns = [_binned(s.values, low, high, bins) for s in series]
+    tallest = max((max(c) for c in columns), default=0.0) or 1.0
+    parts = []
+    for n, (one, column) in enumerate(zip(series, columns, strict=True)):
+        step = room / bins
+        points = []
+        for b, share in enumerate(column):
+            y = base - share / tallest * height
+            points += [f"{20 + b * step:.1f},{y:.1f}", f"{20 + (b + 1) * step:.1f},{y:.1f}"]
+        path = f"20,{base} " + " ".join(points) + f" {20 + room},{base}"
+        parts.append(f'<polygon class="series{n}" points="{path}"/>')
+        parts.append(
+            f'<rect class="series{n}" x="{20 + n * 190}" y="2" width="10" height="10"/>'
+            f'<text x="{34 + n * 190}" y="11">{_short(one.name, 22)} ({len(one.values)})</text>'
+        )
+    for bound in bounds:
+        x = 20 + (bound - low) / (high - low) * room
+        anchor = "end" if x > WIDTH / 2 else "start"
+        parts.append(
+            f'<line class="bound" x1="{x:.1f}" x2="{x:.1f}" y1="16" y2="{base}"/>'
+            f'<text x="{x + (-4 if anchor == "end" else 4):.1f}" y="27" '
+            f'text-anchor="{anchor}">{number(bound)}</text>'
+        )
+    parts.append(f'<line class="axis" x1="20" x2="{20 + room}" y1="{base}" y2="{base}"/>')
+    for share, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end")):
+        x = 20 + share * room
+        parts.append(
+            f'<text x="{x:.1f}" y="{base + 15}" text-anchor="{anchor}">'
+            f"{number(low + share * (high - low))}</text>"
+        )
+    return _svg("".join(parts), base + 20, title)
+
+
+def number(value: float) -> str:
+    """A number in at most six characters or so."""
+    if value == int(value) and abs(value) < 1e6:
+        return str(int(value))
+    return f"{value:.3g}"
+
+
+def _binned(values: Sequence[float], low: float, high: float, bins: int) -> list[float]:
+    counts = [0] * bins
+    for value in values:
+        if math.isfinite(value):
+            at = int((value - low) / (high - low) * bins)
+            counts[min(max(at, 0), bins - 1)] += 1
+    total = sum(counts) or 1
+    return [c / total for c in counts]
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
+
+
+def _short(text: str, most: int) -> str:
+    return escape(text if len(text) <= most else text[: most - 1] + "…")
+
+
+def _svg(body: str, height: int, title: str) -> str:
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">'
+        f"<title>{escape(title)}</title>{body}</svg>"
+    )
+
+
+__all__ = ["Series", "bars", "histogram", "number"]
