@@ -8,11 +8,11 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from .errors import ConfigError, TaskError
-from .registry import room_module
 
 
 def show_lines(lines: Iterable[str]) -> None:
@@ -375,77 +375,25 @@ def ls(options: Namespace) -> int:
     return 0
 
 
-def _stage_verb(options: Namespace, result: Mapping[str, Any]) -> int:
-    print(
-        json.dumps(result, ensure_ascii=False, sort_keys=True),
-        file=sys.stdout if options.json else sys.stderr,
-    )
-    return 0
-
-
-def extract(options: Namespace) -> int:
-    module = room_module("stages.extract.verb")
-    if options.jsonl:
-        return _stage_verb(options, module.extract_jsonl(*map(Path, options.jsonl), options.tier))
-    if options.file is None:
-        raise ConfigError("extract needs an HTML file, or --jsonl IN OUT")
-    form = "json" if options.json else options.format
-    print(module.extract_file(Path(options.file), options.url, options.tier, form))
-    return 0
-
-
-def filter_rows(options: Namespace) -> int:
-    module = room_module("stages.filters.verb")
-    return _stage_verb(options, module.filter_jsonl(*map(Path, options.jsonl)))
-
-
-def pii(options: Namespace) -> int:
-    module = room_module("stages.clean.verb")
-    return _stage_verb(options, module.pii_jsonl(*map(Path, options.jsonl)))
-
-
-def dedup(options: Namespace) -> int:
-    if options.what:
-        from .nearby import index, near
-
-        return index(options) if options.what[0] == "index" else near(options)
-    if options.jsonl is None:
-        raise ConfigError("dedup needs --jsonl IN OUT, near TEXT --run RUN, or index OUT --run RUN")
-    module = room_module("stages.dedup.verb")
-    removed = Path(options.removed) if options.removed else None
-    return _stage_verb(options, module.dedup_jsonl(*map(Path, options.jsonl), removed))
-
-
-def contamination(options: Namespace) -> int:
-    module = room_module("stages.decontaminate.verb")
-    folder = Path(options.benchmarks)
-    return _stage_verb(options, module.contamination_jsonl(*map(Path, options.jsonl), folder))
-
-
-def train(options: Namespace) -> int:
-    module = room_module("classifiers.train")
-    card = module.train_classifier(Path(options.config), Path(options.out))
-    show_json(card) if options.json else print(
-        f"{options.out}: {json.dumps(card.get('metrics', {}))}"
-    )
-    return 0
-
-
-def _of_slurm(name: str) -> Callable[[Namespace], int]:
-    """A verb of `slurm_verbs`, which is loaded when it is called."""
+def _later(module: str, name: str) -> Callable[[Namespace], int]:
+    """A verb of another module, which is loaded when it is called."""
 
     def verb(options: Namespace) -> int:
-        from . import slurm_verbs
-
-        return slurm_verbs.VERBS[name](options)
+        verbs: Mapping[str, Callable[[Namespace], int]] = import_module(
+            f".{module}", __package__
+        ).VERBS
+        return verbs[name](options)
 
     return verb
 
 
 VERBS: Mapping[str, Callable[[Namespace], int]] = {
     "run": run, "plan": plan, "validate": validate, "run-tasks": run_tasks, "clean": clean,
-    "submit": _of_slurm("submit"), "retry": _of_slurm("retry"), "cancel": _of_slurm("cancel"),
     "warm": warm, "status": status, "report": report, "why": why, "trace": trace,
-    "verify": verify, "diff": diff, "ls": ls, "extract": extract, "filter": filter_rows,
-    "pii": pii, "dedup": dedup, "contamination": contamination, "train": train,
+    "verify": verify, "diff": diff, "ls": ls,
+    **{name: _later("slurm_verbs", name) for name in ("submit", "retry", "cancel")},
+    **{
+        name: _later("stage_verbs", name)
+        for name in ("extract", "filter", "pii", "dedup", "contamination", "train")
+    },
 }  # fmt: skip

@@ -1,0 +1,76 @@
+"""The verbs that run one stage over a plain file, and the one that trains."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from .errors import ConfigError
+from .registry import room_module
+from .verbs import show_json
+
+
+def _stage_verb(options: Namespace, result: Mapping[str, Any]) -> int:
+    print(
+        json.dumps(result, ensure_ascii=False, sort_keys=True),
+        file=sys.stdout if options.json else sys.stderr,
+    )
+    return 0
+
+
+def extract(options: Namespace) -> int:
+    module = room_module("stages.extract.verb")
+    if options.jsonl:
+        return _stage_verb(options, module.extract_jsonl(*map(Path, options.jsonl), options.tier))
+    if options.file is None:
+        raise ConfigError("extract needs an HTML file, or --jsonl IN OUT")
+    form = "json" if options.json else options.format
+    print(module.extract_file(Path(options.file), options.url, options.tier, form))
+    return 0
+
+
+def filter_rows(options: Namespace) -> int:
+    module = room_module("stages.filters.verb")
+    return _stage_verb(options, module.filter_jsonl(*map(Path, options.jsonl)))
+
+
+def pii(options: Namespace) -> int:
+    module = room_module("stages.clean.verb")
+    return _stage_verb(options, module.pii_jsonl(*map(Path, options.jsonl)))
+
+
+def dedup(options: Namespace) -> int:
+    if options.what:
+        from .nearby import index, near
+
+        return index(options) if options.what[0] == "index" else near(options)
+    if options.jsonl is None:
+        raise ConfigError("dedup needs --jsonl IN OUT, near TEXT --run RUN, or index OUT --run RUN")
+    module = room_module("stages.dedup.verb")
+    removed = Path(options.removed) if options.removed else None
+    return _stage_verb(options, module.dedup_jsonl(*map(Path, options.jsonl), removed))
+
+
+def contamination(options: Namespace) -> int:
+    module = room_module("stages.decontaminate.verb")
+    folder = Path(options.benchmarks)
+    return _stage_verb(options, module.contamination_jsonl(*map(Path, options.jsonl), folder))
+
+
+def train(options: Namespace) -> int:
+    module = room_module("classifiers.train")
+    card = module.train_classifier(Path(options.config), Path(options.out))
+    show_json(card) if options.json else print(
+        f"{options.out}: {json.dumps(card.get('metrics', {}))}"
+    )
+    return 0
+
+
+VERBS: Mapping[str, Callable[[Namespace], int]] = {
+    "extract": extract, "filter": filter_rows, "pii": pii, "dedup": dedup,
+    "contamination": contamination, "train": train,
+}  # fmt: skip
