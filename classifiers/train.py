@@ -1,4 +1,4 @@
-"""Trains a fastText quality classifier, and writes what a user must know about it.
+"""Trains a quality classifier, fastText or linear, and writes what a user must know about it.
 
 The same labels and configuration give the same bytes: one thread, a seed, an order of the rows that
 hangs on a keyed hash of their text only. (Checked with and without AVX2 and FMA; another release of
@@ -23,8 +23,11 @@ from typing import Any
 from corpusmill.pipeline.errors import ConfigError, InputError
 from corpusmill.pipeline.places import resolve_path
 
+from .baselines import ablation
+from .card_text import as_markdown
 from .fasttext_models import DISTRIBUTION, fasttext_module, load_model
-from .metrics import auc, keep_threshold, precision_recall, reliability
+from .linear_model import LinearModel, calibrated, calibration, fit_linear
+from .metrics import auc, calibration_error, keep_threshold, precision_recall, reliability
 from .quality_text import normalise, scores
 from .train_config import TrainConfig, read_config
 
@@ -41,6 +44,8 @@ class LabelledText:
     group: str
     licence: str
     source: str
+    language: str = ""
+    """Of the field `language`, where the row has it."""
 
 
 def read_labels(path: Path) -> list[LabelledText]:
@@ -57,6 +62,7 @@ def read_labels(path: Path) -> list[LabelledText]:
         try:
             row = json.loads(line)
             values = [row[key] for key in _FIELDS]
+            values += [row["language"]] if "language" in row else []
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(
                 f"{path.name} line {number}: {error!r}", hint=f"every row needs {list(_FIELDS)}"
@@ -128,7 +134,59 @@ def _fit(lines: str, config: TrainConfig, target: Path) -> None:
         os.replace(partial, target)
 
 
-def _figures(held: list[LabelledText], values: list[float], config: TrainConfig) -> dict[str, Any]:
+FOLDS = 5
+"""Parts of the training groups, each scored by a linear model of the others, for calibration."""
+
+
+def _fit_linear(learn: list[LabelledText], config: TrainConfig, target: Path) -> LinearModel:
+    """Trains a linear model, calibrates it on groups that the model of their fold has not seen,
+    and writes it to `target`."""
+
+    def fitted(rows: list[LabelledText]) -> LinearModel:
+        lines = [line.split(" ", 1) for line in _lines(rows, config).splitlines()]
+        good = [label == f"__label__{config.good}" for label, _ in lines]
+        texts = [text for _, text in lines]
+        return fit_linear(texts, good, config.good, config.linear, config.seed)
+
+    logits: list[float] = []
+    good: list[bool] = []
+    groups = sorted({r.group for r in learn})
+    for fold in range(FOLDS):
+        aside = set(groups[fold::FOLDS])
+        rest = [r for r in learn if r.group not in aside]
+        if len({r.label == config.good for r in rest}) < 2:
+            continue
+        mine = [r for r in learn if r.group in aside]
+        found = fitted(rest).logits([normalise(r.text, config.max_chars) for r in mine])
+        for row, logit in zip(mine, found, strict=True):
+            if logit is not None:
+                logits.append(logit)
+                good.append(row.label == config.good)
+    model = calibrated(fitted(learn), *calibration(logits, good))
+    partial = target.with_name(target.name + ".partial")
+    partial.write_bytes(model.to_bytes())
+    os.replace(partial, target)
+    return model
+
+
+def _by_language(
+    held: list[LabelledText], values: list[float], config: TrainConfig
+) -> dict[str, dict[str, Any]]:
+    """Texts, good ones and the threshold of `keep_rate`, by the rows' language."""
+    made: dict[str, dict[str, Any]] = {}
+    for name in sorted({r.language for r in held} - {""}):
+        mine = [(v, r.label == config.good) for r, v in zip(held, values, strict=True)
+                if r.language == name]  # fmt: skip
+        made[name] = {
+            "texts": len(mine), "good": sum(g for _, g in mine),
+            "threshold": keep_threshold([v for v, _ in mine], config.keep_rate),
+        }  # fmt: skip
+    return made
+
+
+def _figures(
+    held: list[LabelledText], values: list[float], learn: list[LabelledText], config: TrainConfig
+) -> dict[str, Any]:
     good = [r.label == config.good for r in held]
     threshold = keep_threshold(values, config.keep_rate)
     precision, recall, kept = precision_recall(values, good, threshold)
@@ -144,13 +202,20 @@ def _figures(held: list[LabelledText], values: list[float], config: TrainConfig)
         "texts": len(held), "good": sum(good), "auc": auc(values, good),
         "keep_rate": config.keep_rate, "threshold": threshold, "share_kept": kept,
         "precision": precision, "recall": recall,
-        "reliability": reliability(values, good), "groups": groups,
+        "reliability": reliability(values, good),
+        "calibration_error": calibration_error(values, good), "groups": groups,
+        "languages": _by_language(held, values, config),
+        "ablation": ablation(
+            values,
+            [(r.text, r.source, r.label == config.good) for r in held],
+            [(r.text, r.source, r.label == config.good) for r in learn],
+        ),
     }  # fmt: skip
 
 
 def train(config: TrainConfig, base: Path, out: Path) -> dict[str, Any]:
-    """Trains, judges and writes ``model.ftz`` (or ``.bin``), ``card.json`` and ``CARD.md`` to
-    `out`; returns the card. Label files are relative to `base`.
+    """Trains, judges and writes ``model.ftz`` (``.bin``, ``.lin``), ``card.json`` and ``CARD.md``
+    to `out`; returns the card. Label files are relative to `base`.
 
     Raises ConfigError, InputError (a label file) or AssetError (fastText itself).
     """
@@ -164,11 +229,16 @@ def train(config: TrainConfig, base: Path, out: Path) -> dict[str, Any]:
         rows += mine
     learn, held = _split(rows, config)
     out.mkdir(parents=True, exist_ok=True)
-    target = out / ("model.ftz" if config.model.quantise else "model.bin")
-    _fit(_lines(learn, config), config, target)
-    values = scores(
-        load_model(target, config.good), [r.text for r in held], config.good, config.max_chars
-    )
+    texts = [r.text for r in held]
+    if config.kind == "linear":
+        target = out / "model.lin"
+        values = _fit_linear(learn, config, target).scores(texts, config.max_chars)
+        library, hyper = "numpy", asdict(config.linear)
+    else:
+        target = out / ("model.ftz" if config.model.quantise else "model.bin")
+        _fit(_lines(learn, config), config, target)
+        values = scores(load_model(target, config.good), texts, config.good, config.max_chars)
+        library, hyper = DISTRIBUTION, asdict(config.model)
     licences: dict[str, int] = {}
     for r in sorted(rows, key=lambda r: r.licence):
         licences[r.licence] = licences.get(r.licence, 0) + 1
@@ -181,8 +251,9 @@ def train(config: TrainConfig, base: Path, out: Path) -> dict[str, Any]:
         },
         "label": config.good,
         "languages": list(config.languages),
-        "library": {"name": DISTRIBUTION, "version": metadata.version(DISTRIBUTION)},
-        "params": asdict(config.model) | {
+        "kind": config.kind,
+        "library": {"name": library, "version": metadata.version(library)},
+        "params": hyper | {
             "seed": config.seed, "max_chars": config.max_chars, "balance": config.balance,
             "threads": 1,
         },
@@ -192,44 +263,13 @@ def train(config: TrainConfig, base: Path, out: Path) -> dict[str, Any]:
             "texts": len(learn), "good": sum(r.label == config.good for r in learn),
             "groups": sorted({r.group for r in learn}),
         },
-        "heldout": _figures(held, values, config),
+        "heldout": _figures(held, values, learn, config),
         "known_failures": list(config.known_failures),
     }  # fmt: skip
     text = json.dumps(card, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
     (out / "card.json").write_text(text, encoding="utf-8", newline="\n")
-    (out / "CARD.md").write_text(_markdown(card), encoding="utf-8", newline="\n")
+    (out / "CARD.md").write_text(as_markdown(card), encoding="utf-8", newline="\n")
     return card
-
-
-def _markdown(card: dict[str, Any]) -> str:
-    """The card for readers."""
-    h = card["heldout"]
-    lines = [
-        f"# {card['name']}", "",
-        f"fastText classifier, class of good texts `{card['label']}`, languages: "
-        f"{', '.join(card['languages']) or 'not stated'}.", "",
-        f"- File: `{card['model']['file']}`, {card['model']['size']:,} bytes, "
-        f"sha256 `{card['model']['sha256']}`",
-        f"- Trained with {card['library']['name']} {card['library']['version']} on "
-        f"{card['training']['texts']:,} texts ({card['training']['good']:,} good)",
-        "- Licences of the texts: "
-        + ", ".join(f"{name} ({n:,})" for name, n in card["licences"].items()),
-        "", "## On groups held out", "",
-        f"{h['texts']:,} texts, {h['good']:,} good. AUC {h['auc']}. Keeping scores of "
-        f"{h['threshold']} and above keeps {h['share_kept']} of them "
-        f"(asked: {h['keep_rate']}) with precision {h['precision']} and recall {h['recall']}.", "",
-        "| group | texts | good | mean score | kept |", "| --- | --- | --- | --- | --- |",
-        *(f"| {n} | {g['texts']} | {g['good']} | {g['mean_score']} | {g['kept']} |"
-          for n, g in h["groups"].items()),
-        "", "| score | texts | mean score | share good |", "| --- | --- | --- | --- |",
-        *(f"| {b['low']} to {b['high']} | {b['count']} | {b['mean_score']} | {b['share_good']} |"
-          for b in h["reliability"]),
-        "", "## Known failures", "", *(f"- {line}" for line in card["known_failures"]),
-        "", "## Data", "",
-        *(f"- `{d['file']}`: {d['texts']:,} texts, sha256 `{d['sha256']}`" for d in card["data"]),
-        "",
-    ]  # fmt: skip
-    return "\n".join(lines)
 
 
 def train_classifier(config: Path, out: Path) -> dict[str, Any]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.params import decode_dataclass
 from corpusmill.pipeline.strict_yaml import read_yaml
 
+from .linear_model import LinearParams
 from .quality_text import MAX_CHARS
 
 
@@ -41,7 +43,8 @@ class TrainConfig:
     what the texts are written in, for the card. `keep_rate`: share of the held-out texts that the
     recommended threshold keeps. `balance`: repeat the rows of the smaller class until the two are
     about equal, so that the score's middle does not depend on how many of each there happened to
-    be. `known_failures`: sentences for the card.
+    be. `kind`: which model; `model` are fastText's hyperparameters, `linear` those of
+    `linear_model.py`. `known_failures`: sentences for the card.
     """
 
     name: str
@@ -53,7 +56,9 @@ class TrainConfig:
     balance: bool = True
     seed: int = 1
     max_chars: int = MAX_CHARS
+    kind: Literal["fasttext", "linear"] = "fasttext"
     model: FastTextParams = field(default_factory=FastTextParams)
+    linear: LinearParams = field(default_factory=LinearParams)
     known_failures: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -88,6 +88,9 @@ def known_before(folder: Path) -> dict[str, Any]:
 
 MADE_WITH: dict[str, dict[str, Any] | Callable[[Path], dict[str, Any]]] = {
     "classifiers.fasttext_quality": quality_model,
+    "classifiers.linear_quality": {
+        "model": str(Path(__file__).parents[2] / "configs/sample/models/quality_linear.lin")
+    },
     "decontaminate.ngram": benchmark,
     "dedup.known": known_before,
     "filters.datatrove": {"block": "GopherQualityFilter", "words": "whitespace"},
