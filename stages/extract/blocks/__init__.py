@@ -2,5 +2,5 @@
 
 The order of work: `passes` (one parse, three compiled passes: `scan`, `measure`, `features`),
 `forest` (trees in integers), `decision` (the blocks of greatest expected F1), `render`; `model`
-joins them. `train` makes the weights, with the targets of `labels`.
+joins them. `train` makes the weights, with the targets of `labels` and the pages of `surround`.
 """

@@ -18,7 +18,17 @@ from .vocabulary import CLASS_GROUPS, TAG, TAGS, TEXT_GROUPS
 LAYOUT = zlib.crc32(
     b"".join(
         Path(__file__).with_name(f"{name}.py").read_bytes()
-        for name in ("attributes", "columns", "features", "groups", "measure", "scan", "vocabulary")
+        for name in (
+            "around",
+            "attributes",
+            "columns",
+            "features",
+            "groups",
+            "measure",
+            "repeats",
+            "scan",
+            "vocabulary",
+        )
     )
 )
 
@@ -44,8 +54,9 @@ ATTRIBUTE_COLUMNS = 5
 (
     CHARS, WORDS, UPPER, DIGITS, PUNCTUATION, COMMAS, SENTENCES, LAST, FIRST, NOT_ASCII, FUNCTION,
     SYMBOLS, CURRENCY, LONG, IN_TITLE, HASH, TEXT_GROUP_BITS, HITS, UNSPACED_CHARS, CAPITALS,
-) = range(20)  # fmt: skip
-MEASURE_COLUMNS = 20
+    SEEN_BEFORE, SEEN_AFTER,
+) = range(22)  # fmt: skip
+MEASURE_COLUMNS = 22
 # columns of a group of blocks
 G_FIRST, G_BLOCKS, G_WORDS, G_LINK, G_SIZE = range(5)
 GROUP_COLUMNS = 5
@@ -98,6 +109,11 @@ _DESCENT = (
 _HEADING = "level distance words link linked_share words_of".split()
 _NEIGHBOUR = "words link_share tag good same_signature heading".split()
 _WINDOW = "words link_share good".split()
+_AROUND = (
+    "seen_before seen_after unit_with_link unit_with_image unit_longest main_before main_after "
+    "main_after_blocks main_share before20_link_share before20_good_share before20_headings "
+    "after20_link_share after20_good_share after20_headings"
+).split()
 _PAGE = (
     "blocks words link_share good_share p_share li_share td_share headings images forms "
     "deepest_50_share run_share mean_words currency comment_share thread_share card_share "
@@ -120,8 +136,10 @@ NAMES: tuple[str, ...] = (
     *(f"{where}{i}_{name}" for where in ("before", "after") for i in range(1, NEIGHBOURS + 1)
       for name in _NEIGHBOUR),
     *(f"window{width}_{name}" for width in WINDOWS for name in _WINDOW),
+    *_AROUND,
     *(f"page_{name}" for name in _PAGE),
 )  # fmt: skip
 N_FEATURES = len(NAMES)
 N_PAGE = len(_PAGE)
 PAGE_START = N_FEATURES - N_PAGE
+AROUND_START = PAGE_START - len(_AROUND)

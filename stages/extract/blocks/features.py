@@ -17,6 +17,7 @@ from numba import types
 
 from corpusmill.stages.compiled import array, kernel, out
 
+from .around import around
 from .columns import (
     ANCESTOR_TAGS,
     BLOCK0,
@@ -477,6 +478,8 @@ def features(  # type: ignore[no-untyped-def]
         f[_PAGE0 + 19] = _share(function, all_words)
         f[_PAGE0 + 20] = n_h1
         f[_PAGE0 + 21] = articles
+
+    around(ne, nb, elements, blocks, measures, kin, same_up, words, link, size, good, heads, rows)
 
 
 @kernel(types.int64())

@@ -33,6 +33,8 @@ from .columns import (
     LONG,
     NOT_ASCII,
     PUNCTUATION,
+    SEEN_AFTER,
+    SEEN_BEFORE,
     SENTENCES,
     START,
     SYMBOLS,
@@ -41,6 +43,7 @@ from .columns import (
     UPPER,
     WORDS,
 )
+from .repeats import repeats
 from .vocabulary import FNV_PRIME, FNV_START, FUNCTION_BIT
 
 MAX_TITLE_WORDS = 64
@@ -238,6 +241,11 @@ def measure(  # type: ignore[no-untyped-def]
         result[b, HITS] = hits
         result[b, UNSPACED_CHARS] = unspaced
         result[b, CAPITALS] = capitals
+    seen = np.zeros((n_blocks, 2), np.int64)
+    repeats(text, n_blocks, blocks, seen)
+    for b in range(n_blocks):
+        result[b, SEEN_BEFORE] = seen[b, 0]
+        result[b, SEEN_AFTER] = seen[b, 1]
 
 
 @kernel(types.int64())

@@ -18,7 +18,7 @@ from corpusmill.stages.extract.wordcount import count_words
 
 from .columns import IS_PRE, WORDS
 from .complete import completed
-from .decision import Decision, best_blocks
+from .decision import Decision, best_blocks, main_run
 from .passes import Blocks, analyse, tree_markup, warm
 from .render import Format, data_tables, render
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from .forest import Weights
 
 WEIGHTS = Path(__file__).resolve().parent.parent / "data" / "blocks.bin"
-WEIGHTS_SHA256 = "bc8fafa807b6d7d3cfd853ccd8a0de4dbc64ea7c352bfa23ffb90cddef521f97"
+WEIGHTS_SHA256 = "b62ca2bf757319695d07fcf20030aef54671ec84b50b2256516947e9ceecb3f1"
 """Digest of the weights file that this code was made for."""
 
-STRICT = {"article": 2}
-"""1 / beta**2 of the decision by page type, 1 where not named. Teasers of other stories follow
-articles. In cross-validation 1/2 was no worse on all pages (.8965 both) and better on articles
-(.9632, with 1 .9627)."""
+RUN_TYPES = frozenset({"article"})
+"""A page whose main run (`decision.main_run`) is of one of these types has no more than that run:
+teasers of other stories, comments and offers follow articles. The type is that of the run, since
+what follows an article can make the page look like a list. (Figures in the model card.)"""
 FEW_WORDS = 50
 UNPRUNED_BELOW = 5
 """Where fewer than `FEW_WORDS` words are kept, and fewer than one in `UNPRUNED_BELOW` of the words
@@ -109,9 +109,12 @@ def decide(page: Blocks, using: Weights) -> tuple[Decision, str]:
     found = pool(page, scores(page.rows, using, "main").tolist())
     words = page.measures[:, WORDS].tolist()
     decision = best_blocks(found, words)
-    kind = page_type(page, decision, using)
-    if kind in STRICT:
-        decision = best_blocks(found, words, strict=STRICT[kind])
+    run = main_run(decision, found, words)
+    kind = page_type(page, run, using) if run is not decision else ""
+    if kind in RUN_TYPES:
+        decision = run
+    else:
+        kind = page_type(page, decision, using)
     return Decision(completed(page, decision.kept), decision.confidence), kind
 
 

@@ -43,14 +43,18 @@ if TYPE_CHECKING:
 PAGE_TYPES = (
     "article", "collection", "documentation", "forum", "listing", "product", "service",
 )  # fmt: skip
-TREES = 400
-RATE = 0.05
+TREES = 200
+RATE = 0.1
+SURROUNDED_WEIGHT = 0.5
+"""Of a page with made sections (see `surround`), where a page as it is has 1."""
 _MODEL = {
     "objective": "cross_entropy",
     "num_leaves": 40,
     "max_depth": 7,
     "learning_rate": RATE,
     "feature_fraction": 0.3,
+    "bagging_fraction": 0.5,
+    "bagging_freq": 1,
     "lambda_l2": 5.0,
     "min_data_in_leaf": 20,
     "max_bin": 63,
@@ -87,6 +91,8 @@ class Example:
     gold: str
     page: Blocks
     target: npt.NDArray[np.float64]
+    made: bool = False
+    """A page with made sections: to learn from, never to measure."""
 
 
 def site_of(url: str) -> str:
@@ -144,6 +150,32 @@ def examples(rows: Iterable[dict[str, Any]]) -> list[Example]:
     return made
 
 
+def surrounded_examples(rows: Iterable[dict[str, Any]], pages: Sequence[Example]) -> list[Example]:
+    """Some of `pages`, which come from `rows`, once more with made sections beside their text."""
+    from . import surround
+    from .labels import shares
+
+    html = {row["id"]: row["html"] for row in rows}
+    pool = surround.pool_of(pages)
+    made = []
+    for e in pages:
+        if (
+            e.page_type not in ("article", "documentation")
+            or len(e.gold.split()) < surround.MIN_WORDS
+            or len(e.page) > surround.MAX_BLOCKS
+        ):
+            continue
+        texts = block_texts(e.page)
+        wanted = np.flatnonzero((e.target >= 0.7) & (e.page.measures[:, 1] >= 6)).tolist()
+        markup = rewrite(clean_markup(html[e.id]))
+        more = surround.surrounded(markup, texts, wanted, e.id, pool, e.site)
+        if more is not None:
+            page = analyse(tree_markup(more))
+            target = shares(block_texts(page), e.gold)
+            made.append(Example(e.id, e.site, e.page_type, e.gold, page, target, made=True))
+    return made
+
+
 def fit(pages: Sequence[Example], threads: int) -> Weights:
     """The weights learnt from `pages`."""
     import lightgbm
@@ -151,18 +183,21 @@ def fit(pages: Sequence[Example], threads: int) -> Weights:
     used = [e for e in pages if len(e.page)]
     x = np.concatenate([e.page.rows for e in used]).astype(np.float32)
     y = np.concatenate([e.target for e in used])
-    w = np.concatenate([_block_weights(e.page) for e in used])
+    w = np.concatenate(
+        [_block_weights(e.page) * (SURROUNDED_WEIGHT if e.made else 1.0) for e in used]
+    )
     data = lightgbm.Dataset(x, label=y, weight=w / w.mean())
     booster = lightgbm.train({**_MODEL, "num_threads": threads}, data, num_boost_round=TREES)
     forests = {"main": forest_of(booster)}
-    forests.update(_fit_types(used, threads))
+    real = [e for e in used if not e.made]
+    forests.update(_fit_types(real, threads))
     from .columns import NAMES
 
     step = 8 * 2 / (TABLE_SIZE - 1)
     table = [
         int(SCORE_ONE / (1 + exp(-(i - TABLE_SIZE // 2) * step)) + 0.5) for i in range(TABLE_SIZE)
     ]
-    header = {"features": list(NAMES), "page_types": list(PAGE_TYPES), "pages": len(used)}
+    header = {"features": list(NAMES), "page_types": list(PAGE_TYPES), "pages": len(real)}
     return decode(encode(forests, np.array(table, np.int64), header), "memory")
 
 
@@ -268,10 +303,11 @@ def summary(measured: Sequence[Measured]) -> dict[str, Any]:
 
 
 def cross_validate(pages: Sequence[Example], folds: int, threads: int) -> list[Measured]:
-    """Each page measured with weights that no page of its site has shaped."""
+    """Each page measured with weights that no page of its site has shaped. (The words of made
+    sections come from all pages.)"""
     measured = []
     for fold in range(folds):
-        held = [e for e in pages if fold_of(e.site, folds) == fold]
+        held = [e for e in pages if fold_of(e.site, folds) == fold and not e.made]
         rest = [e for e in pages if fold_of(e.site, folds) != fold]
         measured.extend(measure_pages(held, fit(rest, threads)))
         print(f"fold {fold}: {summary(measured)['f1']}", file=sys.stderr, flush=True)
@@ -287,7 +323,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--folds", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args(arguments)
-    pages = examples(read_rows(options.data))
+    rows = read_rows(options.data)
+    pages = examples(rows)
+    pages += surrounded_examples(rows, pages)
     report: dict[str, Any] = {}
     if options.folds:
         report["cross_validated"] = summary(cross_validate(pages, options.folds, options.threads))

@@ -7,7 +7,7 @@ from itertools import combinations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpusmill.stages.extract.blocks.decision import best_blocks
+from corpusmill.stages.extract.blocks.decision import best_blocks, main_run
 
 
 def expected(scores: list[int], words: list[int], kept: tuple[int, ...]) -> float:
@@ -47,3 +47,28 @@ def test_ties_and_nothing() -> None:
 
 def test_numbers_beyond_64_bits() -> None:
     assert best_blocks([999, 1], [10**12, 10**12]).kept == (0,)
+
+
+def test_doubtful_groups_at_the_ends_go() -> None:
+    scores = [500, 0, 0, 0, 900, 800, 100, 700, 0, 0, 0, 600, 500, 0, 1, 0, 675, 0, 0, 0, 600]
+    words = [9, 5, 5, 5, 50, 50, 14, 20, 5, 5, 5, 20, 20, 1, 15, 1, 10, 5, 5, 5, 7]
+    found = best_blocks(scores, words)
+    assert found.kept == (0, 4, 5, 7, 11, 12, 16, 20)
+    # Two blocks or fourteen words between do not part 4 5 7, whose mean is 99 / 120 = .825; the
+    # groups 0, 11 12 and 20 are under .61875, 16 is not, and 11 12 lies inside.
+    run = main_run(found, scores, words)
+    assert run.kept == (4, 5, 7, 11, 12, 16)
+    part = 99_000 + 22_000 + 6_750
+    total = sum(s * n for s, n in zip(scores, words, strict=True))
+    assert run.confidence == (2_000_000 * part // (170 * 1000 + total)) / 1_000_000
+
+
+def test_strong_groups_all_stay() -> None:
+    scores, words = [900, 0, 0, 0, 800, 0, 0, 0, 675], [10, 5, 5, 5, 9, 5, 5, 5, 8]
+    found = best_blocks(scores, words)
+    assert found.kept == (0, 4, 8)
+    assert main_run(found, scores, words) is found
+    scores[8] = 674
+    assert main_run(best_blocks(scores, words), scores, words).kept == (0, 4)
+    assert main_run(best_blocks([], []), [], []).kept == ()
+    assert main_run(best_blocks([900], [3]), [900], [3]).kept == (0,)

@@ -157,5 +157,5 @@ def test_floor_on_news_pages() -> None:
     path = Path(os.environ["CORPUSMILL_DATA"]) / "aeb_half" / "pages.jsonl.xz"
     got = summary(measure_pages(examples(read_rows(path)), model.weights()))
     assert got["pages"] == 102
-    assert got["f1"] >= 0.93
-    assert got["shingle_f1"] >= 0.925
+    assert got["f1"] >= 0.945
+    assert got["shingle_f1"] >= 0.94
