@@ -1,7 +1,8 @@
 """The compiled loops of the linear quality model. Import inside functions only.
 
 A text is one line of words separated by blanks (`quality_text.normalise`). Its features are its
-words and pairs of neighbouring words, hashed to a power of two of weights; its score is their mean.
+words and pairs of neighbouring words, hashed to a power of two of weights; its score is their mean,
+with `CALM` more of weight 0.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ import numpy as np
 from numba import types
 
 from corpusmill.stages.compiled import array, kernel, out
+
+CALM = 16
+"""Features of weight nothing that every text has besides its own: a few words say little."""
 
 _U8, _I32, _I64, _F64 = types.uint8, types.int32, types.int64, types.float64
 
@@ -78,13 +82,14 @@ def fit(data, start, good, order, rate, decay, weights):  # type: ignore[no-unty
         score = 0.0
         for j in range(n):
             score += weights[into[j]]
-        score = score / n + weights[buckets]
+        size = n + CALM
+        score = score / size + weights[buckets]
         chance = 1.0 / (1.0 + np.exp(-score))
         error = chance - good[doc]
         loss -= np.log(max(1e-12, chance if good[doc] > 0.5 else 1.0 - chance))
         for j in range(n):
             w = into[j]
-            gradient = error / n + decay * weights[w]
+            gradient = error / size + decay * weights[w]
             seen[w] += gradient * gradient
             weights[w] -= rate * gradient / np.sqrt(seen[w])
         seen[buckets] += error * error

@@ -63,12 +63,14 @@ class LinearModel:
 
     def logits(self, lines: Sequence[str]) -> list[float | None]:
         """The logit of each normalised text; None for one without a word."""
-        from .linear_kernel import sums
+        from .linear_kernel import CALM, sums
 
         data, start = _joined(lines)
         result = np.zeros((len(lines), 2), np.int64)
         sums(data, start, self.weights, result)
-        return [(total / n + self.bias) / _UNIT if n else None for total, n in result.tolist()]
+        return [
+            (total / (n + CALM) + self.bias) / _UNIT if n else None for total, n in result.tolist()
+        ]
 
     def to_bytes(self) -> bytes:
         """The file of the model."""

@@ -31,8 +31,7 @@ class Params:
     keep: tuple[str, ...] = ()
     """Codes as in the signal `lang`; ``zh`` does not include ``zh-Hant``."""
     min_score: float = 0.0
-    """Smallest `lang_score` kept; above 0.5 the judges must agree or only CLD2 know the
-    language."""
+    """Smallest `lang_score` kept; above 0.5 the language was settled, or two judges agreed."""
 
     def __post_init__(self) -> None:
         for code in self.keep:
