@@ -16,13 +16,14 @@ from corpusmill.pipeline.document import Outcome, Record, Scalar, document_id
 from corpusmill.pipeline.errors import InputError
 from corpusmill.pipeline.stage import InputFile
 
-from .packing import open_file
 from .records import RawRecord, read_at, read_records
 
 _DATE = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z|\+00:?00)?", re.ASCII)
 _ARC_DATE = re.compile(r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)", re.ASCII)
 _HOST = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://(?:[^/?#@]*@)?(\[[^\]/?#]*\]|[^/?#:]*)")
 _ASCII_LOWER = {c: c + 32 for c in range(ord("A"), ord("Z") + 1)}
+
+_LZ4_MAGIC = b"\x04\x22\x4d\x18"
 
 Decide = Callable[[InputFile, RawRecord, str, str], Outcome]
 """What becomes of a raw record: ``decide(file, raw, id, url)``."""
@@ -99,3 +100,21 @@ def iso_date(value: str) -> str:
     if m := _ARC_DATE.match(value):
         return f"{m[1]}-{m[2]}-{m[3]}T{m[4]}:{m[5]}:{m[6]}Z"
     return ""
+
+
+def open_file(path: str) -> mmap.mmap | bytes:
+    """The bytes of a local file, mapped. Raises InputError if it cannot be opened or is of a
+    packing that is known and not read (lz4)."""
+    try:
+        with open(path, "rb") as f:
+            head = f.read(4)
+            if head == _LZ4_MAGIC:
+                raise InputError(
+                    f"{path}: lz4 frames are not read",
+                    hint="unpack it: lz4 -d FILE | gzip > FILE.gz",
+                )
+            return mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) if head else b""
+    except OSError as err:
+        raise InputError(
+            f"{path}: {err.strerror or err}", hint="check the path and its rights"
+        ) from err

@@ -7,6 +7,7 @@ What `corpusmill.stages.sources.packing` strings together. Formats: RFC 1952 (gz
 from __future__ import annotations
 
 import mmap
+import zlib
 from typing import Any, Protocol
 
 _PLAIN_IN = 1 << 20
@@ -88,3 +89,34 @@ class PackedFrame:
             if out:
                 return out
         return b""
+
+
+def whole_gzip(piece: bytes, most: int) -> bytes:
+    """What a gzip member holds that is the whole of `piece` and inflates to less than `most`;
+    nothing for all else, broken or not."""
+    inflate = zlib.decompressobj(31)
+    try:
+        out = inflate.decompress(piece, most)
+    except zlib.error:
+        return b""
+    return out if inflate.eof and not inflate.unused_data else b""
+
+
+class WholeZstd:
+    """The same for zstd frames that say how long they are, with one decompressor for all."""
+
+    def __init__(self, dictionary: Any) -> None:
+        import zstandard
+
+        self._inflate = zstandard.ZstdDecompressor(dict_data=dictionary)
+        self._size, self._error = zstandard.frame_content_size, zstandard.ZstdError
+
+    def inflate(self, piece: bytes, most: int) -> bytes:
+        """What the frame holds, or nothing."""
+        try:
+            if not 0 < self._size(piece) <= most:
+                return b""
+            out: bytes = self._inflate.decompress(piece, allow_extra_data=False)
+        except self._error:
+            return b""
+        return out

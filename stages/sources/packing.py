@@ -20,22 +20,20 @@ import mmap
 import re
 import zlib
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from corpusmill.pipeline.errors import InputError
-
-from .frames import Frame, PackedFrame, PlainFrame
+from .frames import Frame, PackedFrame, PlainFrame, WholeZstd, whole_gzip
 
 Packing = Literal["gzip", "zstd", "plain", "unknown"]
 
 GZIP_MAGIC = b"\x1f\x8b\x08"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _ZSTD_DICTIONARY = b"\x5d\x2a\x4d\x18"
-_LZ4_MAGIC = b"\x04\x22\x4d\x18"
 
 _GZIP_IN = 1 << 20
 _GZIP_OUT = 4 << 20
 _ZSTD_IN = 4 << 10  # a zstd block of 4 bytes may say 128 KiB: small bites bound the memory
+_MISSES = 8  # members inflated for nothing in a row, after which none is
 _PEEK = 8192  # a first line (ARC) or magic (WARC) fits
 
 _LINE = (
@@ -82,6 +80,14 @@ def _skippable(data: mmap.mmap | bytes, at: int) -> bool:
     return len(magic) == 4 and magic[1:] == b"\x2a\x4d\x18" and 0x50 <= magic[0] <= 0x5F
 
 
+class Member(NamedTuple):
+    """One compressed member, inflated and checked."""
+
+    start: int
+    end: int
+    data: bytes
+
+
 class Stream:
     """The uncompressed bytes of one file. `buf[at:]` is what has been read and not yet taken.
 
@@ -107,6 +113,8 @@ class Stream:
             "gzip": self._open_gzip, "zstd": self._open_zstd, "plain": self._open_plain,
         }.get(packing, self._open_plain)  # fmt: skip
         self._dictionary: Any = None
+        self._whole: WholeZstd | None = None
+        self._misses = 0  # how often `whole_member` was in vain since it was not
         self._reread = 0
         self.no_blank = 0
         """Position up to which no blank line starts, as far as a header was looked for."""
@@ -162,6 +170,38 @@ class Stream:
         frame = self._open(self._next)
         self._enter(frame, self._first(frame))
         return "frame"
+
+    def whole_member(self) -> Member | None:
+        """The next member, if it is a whole one of moderate size and all before it is taken. It
+        is not entered: see `take`. None for all else, whether it can be read or not."""
+        start, data = self._next, self.data
+        if (
+            self.packing == "plain" or self._pending is not None or self._misses > _MISSES
+            or not self._frame_at(start)
+        ):  # fmt: skip
+            return None
+        self._misses += 1
+        magic = GZIP_MAGIC if self.packing == "gzip" else ZSTD_MAGIC
+        hit = data.find(magic, start + 4, start + _GZIP_IN)
+        end = hit if hit > 0 else min(len(data), start + _GZIP_IN)
+        piece = data[start:end]
+        if self.packing == "gzip":
+            out = whole_gzip(piece, _GZIP_OUT)
+        else:
+            if self._whole is None:
+                self._whole = WholeZstd(self._dictionary)
+            out = self._whole.inflate(piece, _GZIP_OUT)
+        return Member(start, end, out) if out else None
+
+    def take(self, member: Member) -> None:
+        """Goes behind a member that `whole_member` gave."""
+        self._misses = 0
+        self.base += len(self.buf) + len(member.data)
+        self.buf, self.at = b"", 0
+        self.frame = None
+        self._starts = [(self.base - len(member.data), member.start)]
+        self._ends.clear()
+        self._next = self._closed = member.end
 
     def more(self) -> bool:
         """Reads on in the frame at hand. False where it has no more."""
@@ -402,22 +442,4 @@ class Stream:
 
         if raw.startswith(ZSTD_MAGIC):
             raw = zstandard.ZstdDecompressor().decompressobj().decompress(raw)
-        self._dictionary = zstandard.ZstdCompressionDict(raw)
-
-
-def open_file(path: str) -> mmap.mmap | bytes:
-    """The bytes of a local file, mapped. Raises InputError if it cannot be opened or is of a
-    packing that is known and not read (lz4)."""
-    try:
-        with open(path, "rb") as f:
-            head = f.read(4)
-            if head == _LZ4_MAGIC:
-                raise InputError(
-                    f"{path}: lz4 frames are not read",
-                    hint="unpack it: lz4 -d FILE | gzip > FILE.gz",
-                )
-            return mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) if head else b""
-    except OSError as err:
-        raise InputError(
-            f"{path}: {err.strerror or err}", hint="check the path and its rights"
-        ) from err
+        self._dictionary, self._whole = zstandard.ZstdCompressionDict(raw), None

@@ -24,7 +24,7 @@ from typing import Literal
 
 from corpusmill.pipeline.errors import IntegrityError
 
-from .packing import RECORD_START, Stream, find_packing
+from .packing import RECORD_START, Member, Stream, find_packing
 
 MAX_HEADER = 1 << 20
 """Longest record header that is read. Real ones are under 2 kB; URLs can be 64 kB and more."""
@@ -111,7 +111,7 @@ def _records(stream: Stream, max_block: int) -> Iterator[RawRecord]:
     told = stream.closed()
     while True:
         if stream.at < len(stream.buf) or stream.more():
-            record = _one(stream, max_block)
+            record = _quick(stream, max_block) or _one(stream, max_block)
             told = stream.closed()
             yield record
             continue
@@ -127,12 +127,60 @@ def _records(stream: Stream, max_block: int) -> Iterator[RawRecord]:
         if skipped:
             told = stream.closed()
             yield RawRecord("padding", start, 0, message="zstd skippable frame")
+        member = stream.whole_member()
+        alone = _alone(stream, member, max_block) if member is not None else None
+        if alone is not None:
+            told = stream.closed()
+            yield alone
+            continue
         step = stream.next_frame()
         if step == "end":
             return
         if step == "gap":
             told = stream.closed()
             yield _gap(stream)
+
+
+def _alone(stream: Stream, member: Member, max_block: int) -> RawRecord | None:
+    """The record that is a whole compressed member, as nearly all are; its member is taken. None
+    for anything less plain, which is left to `_one`: what this gives, that gives too."""
+    data = member.data
+    end = data.find(b"\r\n\r\n")
+    if end < 0 or end > MAX_HEADER or not data.startswith(b"WARC/"):
+        return None
+    headers = parse_header_lines(data[: end + 1])
+    length = headers.get("content-length", "")
+    if not _is_length(length):
+        return None
+    size = int(length)
+    stop = end + 4 + size
+    if size > max_block or len(data) != stop + 4 or not data.endswith(b"\r\n\r\n"):
+        return None
+    if header_end(data, 0, end + 4)[1] != end + 4:
+        return None
+    stream.take(member)
+    return RawRecord("warc", member.start, 0, 0, headers, data[end + 4 : stop], size)
+
+
+def _quick(stream: Stream, max_block: int) -> RawRecord | None:
+    """`_one` for the plain case: a record that lies in the buffer with another behind it."""
+    buf, at = stream.buf, stream.at
+    end = buf.find(b"\r\n\r\n", at, at + MAX_HEADER)
+    if end < 0 or not buf.startswith(b"WARC/", at):
+        return None
+    headers = parse_header_lines(buf[at : end + 1])
+    length = headers.get("content-length", "")
+    if not _is_length(length):
+        return None
+    size = int(length)
+    stop = end + 4 + size
+    if size > max_block or buf[stop : stop + 9] != b"\r\n\r\nWARC/":
+        return None
+    if header_end(buf, at, end + 4)[1] != end + 4:
+        return None
+    offset, inner = stream.place(stream.position)
+    stream.at = stop + 4
+    return RawRecord("warc", offset, inner, 0, headers, buf[end + 4 : stop], size)
 
 
 def _gap(stream: Stream) -> RawRecord:
@@ -290,7 +338,17 @@ def header_end(buf: bytes, start: int, stop: int) -> tuple[int, int]:
 
 
 def _is_length(word: str) -> bool:
-    return word.isascii() and word.isdigit() and len(word) <= 18
+    return word.isdigit() and word.isascii() and len(word) <= 18
+
+
+_NAMES = {
+    name: name.lower()
+    for name in (
+        "Content-Length", "Content-Type", "WARC-Block-Digest", "WARC-Concurrent-To", "WARC-Date",
+        "WARC-IP-Address", "WARC-Identified-Payload-Type", "WARC-Payload-Digest", "WARC-Record-ID",
+        "WARC-Refers-To", "WARC-Target-URI", "WARC-Truncated", "WARC-Type", "WARC-Warcinfo-ID",
+    )
+}  # fmt: skip
 
 
 def parse_header_lines(raw: bytes) -> dict[str, str]:
@@ -301,8 +359,17 @@ def parse_header_lines(raw: bytes) -> dict[str, str]:
     except UnicodeDecodeError:
         text = raw.decode("latin-1")
     headers: dict[str, str] = {}
+    lines = text.split("\n")
+    if "\n " not in text and "\n\t" not in text:  # nothing is folded
+        for line in lines[1:]:
+            name, colon, value = line.partition(":")
+            if colon:
+                name = _NAMES.get(name) or name.strip().lower()
+                if name not in headers:
+                    headers[name] = value.strip()
+        return headers
     last = ""
-    for line in text.split("\n")[1:]:
+    for line in lines[1:]:
         if line[:1] in " \t" and last:
             headers[last] = f"{headers[last]} {line.strip()}"
             continue

@@ -13,7 +13,8 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpusmill.stages.sources.packing import sniff_packing
+from corpusmill.stages.sources import records as records_module
+from corpusmill.stages.sources.packing import Stream, sniff_packing
 from corpusmill.stages.sources.records import RawRecord, read_at, read_records
 
 MAX = 32 << 20
@@ -338,3 +339,40 @@ def test_a_bomb_does_not_fill_the_memory(make_record: MakeRecord) -> None:
     parts += [compress.compress(bytes(60_000_000 - (57 << 20)) + b"\r\n\r\n"), compress.flush()]
     (record,) = list(read_records(b"".join(parts), 1000))
     assert (record.size, record.block, record.error) == (60_000_000, None, "")
+
+
+def by_the_long_way(data: bytes, max_block: int = 1 << 25) -> list[RawRecord]:
+    """`read_records` without its short cuts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records_module, "_quick", lambda stream, max_block: None)
+        patch.setattr(Stream, "whole_member", lambda stream: None)
+        return list(read_records(data, max_block))
+
+
+@pytest.mark.parametrize("max_block", [1 << 25, 100])
+def test_short_cuts_give_what_the_long_way_gives(warcs: Path, max_block: int) -> None:
+    for name in COUNTS:
+        data = (warcs / name).read_bytes()
+        for part in (data, data[: len(data) // 2], data[7:], data + data, data + b"\0" * 9):
+            assert list(read_records(part, max_block)) == by_the_long_way(part, max_block), name
+
+
+@settings(derandomize=True, deadline=None, max_examples=40)
+@given(
+    blocks=st.lists(st.sampled_from([b"", b"\r\n", b"ab", b"\r\n\r\n", b"WARC/1.0\r\n"]), max_size=5),
+    lengths=st.lists(st.sampled_from([None, None, None, 0, 3, 4, 90]), max_size=5),
+    tails=st.lists(st.sampled_from([b"\r\n\r\n", b"\n\n", b"", b"\r\n", b"\r\n\r\n\n"]), max_size=5),
+    pack=st.sampled_from([bytes, gzip.compress, zstandard.ZstdCompressor().compress]),
+    together=st.booleans(),
+)  # fmt: skip
+def test_short_cuts_on_records_that_end_oddly(
+    blocks: list[bytes], lengths: list[int | None], tails: list[bytes],
+    pack: Callable[[bytes], bytes], together: bool,
+) -> None:  # fmt: skip
+    parts = []
+    for block, length, tail in zip(blocks, lengths, tails, strict=False):
+        size = len(block) if length is None else length
+        head = f"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: {size}\r\n\r\n".encode()
+        parts.append(head + block + tail)
+    data = pack(b"".join(parts)) if together else b"".join(pack(part) for part in parts)
+    assert list(read_records(data, 1 << 20)) == by_the_long_way(data, 1 << 20)
