@@ -23,7 +23,7 @@ from .text_tables import DUP_SIZES, TOP_SIZES
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-_MOST_PIECES = 400_000
+_MOST_PIECES = 200_000
 _SPACES_OR_NOT = re.compile(r"\s+|\S+")
 
 

@@ -89,7 +89,7 @@ def test_shortcuts_agree_with_the_expressions(cutter: Cutter) -> None:
         " ", ""
     )
     draw = random.Random(1)
-    for _ in range(20_000):
+    for _ in range(4_000):
         tail = "".join(draw.choice(letters) for _ in range(draw.randint(1, 7)))
         found = suffix.search(tail)
         assert cutter._suffix_size(tail) == (len(tail) - found.start() if found else 0), tail
@@ -98,9 +98,9 @@ def test_shortcuts_agree_with_the_expressions(cutter: Cutter) -> None:
 
 
 def test_long_pieces_take_linear_time(cutter: Cutter) -> None:
-    assert list(cutter.words("!" * 20_000)) == ["!"] * 20_000
+    assert list(cutter.words("!" * 5_000)) == ["!"] * 5_000
     assert list(cutter.words("a" + "." * 20_000)) == ["a", "." * 20_000]
-    assert len(cutter.words("a:b." * 20_000)) > 1
+    assert len(cutter.words("a:b." * 5_000)) > 1
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,47 @@
+"""`bench.filters`: the names of reasons, and what the texts are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bench import filters
+from bench.rule_sets import comparable, our_reason
+from corpusmill.stages.filters import c4, fineweb, gopher_quality, gopher_repetition
+from corpusmill.stages.filters.datatrove import ALLOWED
+
+
+def test_every_reason_of_theirs_is_one_of_ours() -> None:
+    for rule_set, block, module in (
+        ("quality", "GopherQualityFilter", gopher_quality),
+        ("repetition", "GopherRepetitionFilter", gopher_repetition),
+        ("c4", "C4QualityFilter", c4),
+        ("fineweb", "FineWebQualityFilter", fineweb),
+    ):
+        known = module.STAGE(module.Params()).reasons
+        for reason in ALLOWED[block].reasons:
+            if "n_gram" not in reason:
+                assert our_reason(rule_set, reason) in known
+    known = gopher_repetition.STAGE(gopher_repetition.Params()).reasons
+    assert our_reason("repetition", "top_3_gram") == "rep_top_3gram"
+    assert our_reason("repetition", "top_3_gram") in known
+    assert our_reason("repetition", "duplicated_10_n_grams") == "rep_dup_10gram"
+    with pytest.raises(KeyError):
+        our_reason("quality", "gopher_something_new")
+
+
+def test_what_is_no_verdict_is_not_compared() -> None:
+    row = {"id": "a", "after": None, "c4": "keep", "c4_text": "0f", "quality": "gopher_short_doc"}
+    assert comparable(row) == {"c4": "keep", "c4_text": "0f", "quality": "gopher_few_words"}
+
+
+def test_parts_are_written_once(tmp_path: Path) -> None:
+    ((kind, part),) = filters.parts(None, tmp_path, None)
+    rows = [json.loads(line) for line in part.read_text().splitlines()]
+    assert kind == "committed"
+    assert len(rows) == 55
+    part.write_text(part.read_text().splitlines()[0] + "\n")
+    assert filters.parts(None, tmp_path, None) == [(kind, part)]
+    assert len(part.read_text().splitlines()) == 1
