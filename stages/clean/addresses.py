@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from .spans import LETTERS, SPACE, Span, after, ascii_lower, before, word
 from .tables import FILE_ENDINGS, RESERVED_DOMAINS, RESERVED_TLDS, SPECIAL_IPV4, SPECIAL_IPV6
+from .windows import Windows, matches
 
 _CJK: Final = "\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 
@@ -135,14 +136,14 @@ _NETWORK_AFTER: Final = re.compile(
 )
 
 
-def ips(work: str) -> Iterator[Span]:
+def ips(work: str, windows: Windows) -> Iterator[Span]:
     """Public IPv4 and IPv6 addresses (see `public_ipv4`, `public_ipv6`)."""
-    yield from _ipv4s(work)
-    yield from _ipv6s(work)
+    yield from _ipv4s(work, windows)
+    yield from _ipv6s(work, windows)
 
 
-def _ipv4s(work: str) -> Iterator[Span]:
-    for m in _IPV4.finditer(work):
+def _ipv4s(work: str, windows: Windows) -> Iterator[Span]:
+    for m in matches(_IPV4, work, windows.numbers(4, dots=3)):
         written = m.group().split(".")
         parts = [int(p) for p in written]
         if max(parts) > 255 or any(p[0] == "0" and p != "0" for p in written):
@@ -187,8 +188,9 @@ _IPV6: Final = re.compile(
 )
 
 
-def _ipv6s(work: str) -> Iterator[Span]:
-    for m in _IPV6.finditer(work):
+def _ipv6s(work: str, windows: Windows) -> Iterator[Span]:
+    runs = [(low, high) for low, high in windows.hexes.tolist()]
+    for m in matches(_IPV6, work, runs):
         if public_ipv6(m.group()) and not re.match(r"\.[0-9]", work[m.end() : m.end() + 2]):
             yield Span(m.start(), m.end(), "ip")
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from .spans import LETTERS, PHONE_FILLER, SPACE, Span, after, before, word
 from .tables import CARD_ISSUERS, IBAN_FORMATS, IBAN_LENGTHS
+from .windows import Windows, matches
 
 _SEPARATOR: Final = r"[ \-\u00a0\u2009\u202f\u2010-\u2013]"
 _NOT_DIGIT: Final = re.compile(r"[^0-9]+")
@@ -60,14 +61,14 @@ def known_issuer(digits: str) -> bool:
     )
 
 
-def cards(work: str) -> Iterator[Span]:
+def cards(work: str, windows: Windows) -> Iterator[Span]:
     """Payment cards: an issuer's prefix and length, the Luhn digit, and the grouping of a card.
 
     A bare number of 15 or 16 digits or a grouped one needs no context; other lengths, which
     identifiers and time stamps have too, need a word of payment near. Right after words such as
     "card number" the Luhn digit and a first digit of 3 to 6 suffice: new issuer ranges appear.
     """
-    for m in _CARD.finditer(work):
+    for m in matches(_CARD, work, windows.numbers(12)):
         digits = _NOT_DIGIT.sub("", m.group())
         if not luhn(digits) or len(set(digits)) == 1:
             continue
@@ -103,10 +104,11 @@ def mod97(iban: str) -> bool:
     return int("".join(str(int(c, 36)) for c in turned)) % 97 == 1
 
 
-def ibans(work: str) -> Iterator[Span]:
+def ibans(work: str, windows: Windows) -> Iterator[Span]:
     """IBANs of known countries: length, structure and check digits must hold. Groups may be
     parted by one space or hyphen, wherever it stands."""
-    for m in _IBAN_HEAD.finditer(work):
+    heads = [(head, head + 4) for head in windows.heads.tolist()]
+    for m in matches(_IBAN_HEAD, work, heads):
         country = m.group(1).upper()
         length = IBAN_LENGTHS.get(country)
         if length is None:
@@ -157,14 +159,14 @@ _SSN_NOT: Final = re.compile(
 )
 
 
-def ssns(work: str) -> Iterator[Span]:
+def ssns(work: str, windows: Windows) -> Iterator[Span]:
     """US social security numbers that can have been given out: area not 000, 666 or 900 and up,
     group not 00, serial not 0000 (SSA, POMS RM 10201.035). With dashes the form alone suffices,
     unless a word such as "part" or "order" stands before; with spaces or without separators a
     word of social security must stand near. A number that was found no longer counts as digits left
     of the next one, so that a list of them is found in one sweep."""
     seen = 0
-    for m in _SSN.finditer(work):
+    for m in matches(_SSN, work, windows.numbers(9)):
         area, separator, group, serial = m.groups()
         if area in ("000", "666") or area >= "900" or group == "00" or serial == "0000":
             continue
@@ -235,7 +237,7 @@ _DATE: Final = re.compile(
 _NORTH_AMERICA: Final = re.compile(r"\(([2-9][0-9]{2})\) ?[2-9][0-9]{2}[\- .][0-9]{4}$")
 
 
-def phones(work: str) -> Iterator[Span]:
+def phones(work: str, windows: Windows) -> Iterator[Span]:
     """Telephone numbers, by their context: an international prefix with a possible number behind
     it, the North American form ``(415) 555-0166``, a word for a telephone before or after the
     number, a verb such as "call", or another number just before it in a list.
@@ -247,7 +249,7 @@ def phones(work: str) -> Iterator[Span]:
     that a list is found in one sweep.
     """
     seen = 0
-    for m in _PHONE.finditer(work):
+    for m in matches(_PHONE, work, windows.numbers(7), early=4):
         if work[m.start() - 1 : m.start()] in ("/", "\\", "=", "#"):
             continue  # a path, a parameter, an anchor
         end = m.end()

@@ -1,9 +1,10 @@
 """Personal data that rules can find: e-mail and IP addresses, payment cards, IBANs, national
 numbers with check digits, telephone numbers, keys and tokens.
 
-A prefilter (one google-re2 automaton over the bytes) says which types can occur at all; anchored
-expressions, check digits and context decide. What is found becomes a typed tag (``<EMAIL>``), so
-that the outcome depends neither on other documents nor on a key, and a second pass finds nothing.
+One compiled pass finds where numbers and addresses can stand and whether keys can (see
+`corpusmill.stages.clean.windows`); anchored expressions, check digits and context decide there.
+What is found becomes a typed tag (``<EMAIL>``), so that the outcome depends neither on other
+documents nor on a key, and a second pass finds nothing.
 Names and addresses of streets are not looked for: rules cannot find them.
 
 Sources: FineWeb (Penedo et al. 2024, section 3.6) masks e-mail and public IP addresses; Dolma
@@ -31,6 +32,7 @@ from .keys import MAC_NEEDS, SECRET_NEEDS, WALLET_NEEDS, macs, secrets, wallets
 from .national import NEEDS as NATIONAL_NEEDS
 from .national import national_ids
 from .spans import DEFAULT_TYPES, FILLER, PHONE_FILLER, TAGS, TYPES, Span, as_ascii, blank
+from .windows import Windows, scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,40 +42,58 @@ Type = Literal[
 ]
 Policy = Literal["tag", "annotate"]
 
-# What must be somewhere in the text for a type to occur. Wider than the detectors, never narrower.
-_GAP: Final = r"[ \-\x{00A0}\x{2009}\x{202F}\x{2010}-\x{2013}]?"
-_NEEDS: Final = {
-    "secret": SECRET_NEEDS,
-    "email": r"@|(?i:[\[({<] {0,2}at {0,2}[\])}>]| dot |[\[({<] {0,2}dot {0,2}[\])}>])",
-    "wallet": WALLET_NEEDS,
-    "mac": MAC_NEEDS,
-    "national_id": NATIONAL_NEEDS,
-    "ip": r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]|[0-9A-Fa-f]:[0-9A-Fa-f]{0,4}:",
-    "iban": r"[A-Za-z]{2}[0-9]{2}[ \-\x{00A0}]?[0-9A-Za-z]",
-    "card": rf"[0-9](?:{_GAP}[0-9]){{11}}",
-    "ssn": r"[0-9]{3}[\- \x{2010}-\x{2013}]?[0-9]{2}[\- \x{2010}-\x{2013}]?[0-9]{4}",
-    "phone": r"[0-9](?:[ \-./()\x{00A0}\x{2009}\x{202F}\x{2010}-\x{2013}]{0,4}[0-9]){5}",
-}
+_BEGIN: Final = "-----BEGIN"
+"""How a private key in its written form begins."""
+_KEY_TYPES: Final = ("secret", "wallet", "mac")
+_SPELLED: Final = r"(?i:[\[({<] {0,2}at {0,2}[\])}>]| dot |[\[({<] {0,2}dot {0,2}[\])}>])"
 
 
 @lru_cache(maxsize=1)
-def _prefilter() -> Any:
+def _patterns() -> tuple[Any, Any, Any]:
+    """google-re2 automata over bytes: which types of keys there may be, whether a national number,
+    whether a spelled address. Wider than the detectors, never narrower."""
     import re2
 
     options = re2.Options()
     options.max_mem = 64 << 20
     options.log_errors = False
-    automaton = re2.Set.SearchSet(options)
-    for type_ in TYPES:
-        automaton.Add(_NEEDS[type_])
-    automaton.Compile()
-    return automaton
+    keys = re2.Set.SearchSet(options)
+    for needs in (SECRET_NEEDS, WALLET_NEEDS, MAC_NEEDS):
+        keys.Add(needs)
+    keys.Compile()
+    return (
+        keys,
+        re2.compile(NATIONAL_NEEDS.encode(), options),
+        re2.compile(_SPELLED.encode(), options),
+    )
 
 
-def possible_types(text: str) -> list[str]:
-    """The types that the prefilter lets through, in the order of `TYPES`."""
-    found = _prefilter().Match(as_ascii(text).encode("utf-8", "surrogatepass")) or ()
-    return [TYPES[i] for i in sorted(found)]
+def possible_types(work: str, windows: Windows, spelled: bool = False) -> list[str]:
+    """The types that can occur in a text without other digits than ASCII ones, in the order of
+    `TYPES`."""
+    found: set[str] = set()
+    raw = b""
+    if windows.may_have_key or _BEGIN in work:
+        raw = work.encode("utf-8", "surrogatepass")
+        found.update(_KEY_TYPES[n] for n in _patterns()[0].Match(raw) or ())
+    if "@" in work:
+        found.add("email")
+    elif spelled:
+        raw = raw or work.encode("utf-8", "surrogatepass")
+        if _patterns()[2].search(raw):
+            found.add("email")
+    if windows.sixteen or windows.has_number(6):
+        raw = raw or work.encode("utf-8", "surrogatepass")
+        if _patterns()[1].search(raw):
+            found.add("national_id")
+    if len(windows.hexes) or windows.numbers(4, dots=3):
+        found.add("ip")
+    if len(windows.heads):
+        found.add("iban")
+    for type_, digits in (("phone", 7), ("ssn", 9), ("card", 12)):
+        if windows.has_number(digits):
+            found.add(type_)
+    return [type_ for type_ in TYPES if type_ in found]
 
 
 def find(
@@ -98,23 +118,27 @@ def _claims(
     text: str, types: Sequence[str], reserved_domains: Reserved, spelled: bool
 ) -> list[Span]:
     """Every span of any type, sorted, if one of `types` can occur at all."""
-    possible = possible_types(text)
+    work = as_ascii(text)
+    windows = scan(work)
+    possible = possible_types(work, windows, spelled)
     if not any(t in types for t in possible):
         return []
-    work = as_ascii(text)
-    for type_, tag in TAGS.items():
-        filler = PHONE_FILLER if type_ == "phone" else FILLER
-        work = work.replace(tag, filler * len(tag))
+    if "<" in work:  # tags have neither digits nor colons, so the windows stay as they are
+        for type_, tag in TAGS.items():
+            filler = PHONE_FILLER if type_ == "phone" else FILLER
+            work = work.replace(tag, filler * len(tag))
     spans: list[Span] = []
     while True:  # until a round finds nothing: what one span uncovers is found in the next
         found: list[Span] = []
         for type_ in possible:  # all of them: a card is no phone number, whatever was asked for
-            new = _disjoint(_detect(type_, work, reserved_domains, spelled))
-            work = blank(work, new)
-            found += new
+            new = _disjoint(_detect(type_, work, windows, reserved_domains, spelled))
+            if new:
+                work = blank(work, new)
+                found += new
         if not found:
             return sorted(spans)
         spans += found
+        windows = scan(work)
 
 
 def _disjoint(spans: Iterator[Span]) -> list[Span]:
@@ -125,7 +149,9 @@ def _disjoint(spans: Iterator[Span]) -> list[Span]:
     return kept
 
 
-def _detect(type_: str, work: str, reserved: Reserved, spelled: bool = False) -> Iterator[Span]:
+def _detect(
+    type_: str, work: str, windows: Windows, reserved: Reserved, spelled: bool = False
+) -> Iterator[Span]:
     match type_:
         case "secret":
             return secrets(work)
@@ -138,15 +164,15 @@ def _detect(type_: str, work: str, reserved: Reserved, spelled: bool = False) ->
         case "national_id":
             return national_ids(work)
         case "ip":
-            return ips(work)
+            return ips(work, windows)
         case "iban":
-            return ibans(work)
+            return ibans(work, windows)
         case "card":
-            return cards(work)
+            return cards(work, windows)
         case "ssn":
-            return ssns(work)
+            return ssns(work, windows)
         case _:
-            return phones(work)
+            return phones(work, windows)
 
 
 def replace(text: str, spans: Sequence[Span]) -> str:
@@ -217,8 +243,9 @@ class Pii(Stage):
         self.reasons = ("pii_too_many",) if params.drop_above is not None else ()
 
     def setup(self) -> None:
-        """Compiles the prefilter."""
-        _prefilter()
+        """Compiles the automata, and compiles or loads the kernel."""
+        _patterns()
+        scan("")
 
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         return [self._one(document) for document in batch]

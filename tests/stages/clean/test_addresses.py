@@ -16,6 +16,7 @@ from corpusmill.stages.clean.addresses import (
     public_ipv4,
     public_ipv6,
 )
+from corpusmill.stages.clean.windows import scan
 
 
 def found(text: str, reserved: Reserved = "names") -> list[str]:
@@ -82,7 +83,7 @@ def test_domains_set_aside(address: str, names: bool, keep: bool, tag: bool) -> 
     ],
 )
 def test_ips(text: str, expected: list[str]) -> None:
-    assert [text[s.start : s.end] for s in ips(text)] == expected
+    assert [text[s.start : s.end] for s in ips(text, scan(text))] == expected
 
 
 @settings(derandomize=True, deadline=None, max_examples=300)

@@ -17,12 +17,13 @@ from corpusmill.stages.clean.digits import (
 )
 from corpusmill.stages.clean.spans import Span
 from corpusmill.stages.clean.tables import IBAN_FORMATS, IBAN_LENGTHS
+from corpusmill.stages.clean.windows import Windows, scan
 
-Detector = Callable[[str], Iterator[Span]]
+Detector = Callable[[str, Windows], Iterator[Span]]
 
 
 def found(detector: Detector, text: str) -> list[str]:
-    return [text[s.start : s.end] for s in detector(text)]
+    return [text[s.start : s.end] for s in detector(text, scan(text))]
 
 
 # Test numbers that the card schemes publish.
