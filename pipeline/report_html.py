@@ -45,7 +45,8 @@ margin:0 auto;padding:1rem}
 h1{font-size:1.5rem}h2{font-size:1.2rem;margin-top:2.2rem;border-bottom:1px solid var(--line)}
 h3{font-size:1rem;margin-bottom:.3rem}nav a{margin-right:.9rem}a{color:var(--bar)}
 .scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem}
-th,td{padding:.15rem .6rem;text-align:right;border-bottom:1px solid var(--line);vertical-align:top;white-space:nowrap}
+th,td{padding:.15rem .6rem;text-align:right;border-bottom:1px solid var(--line);vertical-align:top;
+white-space:nowrap}
 th:first-child,td:first-child,td.l,th.l{text-align:left}
 svg{width:100%;max-width:40rem;height:auto;font-size:11px}svg text{fill:var(--ink)}
 .bar,.series0{fill:var(--bar)}.series1{fill:var(--other)}polygon{fill-opacity:.55}
