@@ -83,7 +83,7 @@ class ExtractTiers(Stage):
     """
 
     name = "extract.tiers"
-    version = 4
+    version = 5
     kind = "map"
     pins = tuple(sorted({*LIBRARY_PINS, *CHARSET_PINS}))
     takes = "page"

@@ -38,6 +38,15 @@ def made(html: str, kept: str) -> str:
         pytest.param("<p>a<h1>h</h1><p>b", "b", "b", id="title"),
         pytest.param("<p>a<h2>h</h2><h3>i</h3><p>b", "a i", "a i", id="heading-of-a-heading"),
         pytest.param("<h2>h</h2>", "", "", id="nothing"),
+        pytest.param("<div><p>a<p>b<pre>k</pre><p>c<p>d</div>", "a d", "a b k d", id="code"),
+        pytest.param(
+            "<div><p>a<div><pre>k</pre></div><p>b<p>c</div><p>d", "a c", "a k c",
+            id="code-in-a-box",
+        ),
+        pytest.param(
+            "<div><p>a<div><div><div><pre>k</pre></div></div></div>c<p>d</div>", "a d", "a d",
+            id="code-in-three-boxes",
+        ),
         pytest.param(
             "<p>a<figure><figcaption>It burns.</figcaption></figure><p>b", "a b", "a It burns. b",
             id="caption",
