@@ -98,6 +98,9 @@ def _run_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         help="also earlier phases' tables, which hold text from before PII removal",
     )
     sub = _verb(verbs, "warm", "compile the numeric kernels into their cache")
+    sub = _verb(verbs, "init", "write a recipe for a folder of your own")
+    sub.add_argument("folder", metavar="FOLDER")
+    sub.add_argument("--out", default="recipe.yaml", metavar="FILE")
 
 
 def _look_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
