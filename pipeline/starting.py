@@ -41,9 +41,9 @@ class Found:
     params: dict[str, Any]
 
 
-def look(folder: Path) -> list[Found]:
-    """What can be read in `folder` and below. Raises ConfigError if it is no folder, nothing is
-    there, or no column can be taken for the text."""
+def look(folder: Path) -> tuple[list[Found], list[ConfigError]]:
+    """What can be read in `folder` and below, and why other files of known kinds cannot. Raises
+    ConfigError if it is no folder or nothing can be read."""
     if not folder.is_dir():
         raise ConfigError(f"{folder} is no folder")
     sizes: dict[str, dict[str, list[int]]] = {}
@@ -55,24 +55,32 @@ def look(folder: Path) -> list[Found]:
         name, suffix = match
         sizes.setdefault(name, {}).setdefault(suffix, []).append(path.stat().st_size)
         example.setdefault(name, path)
-    found = []
+    found: list[Found] = []
+    left_out: list[ConfigError] = []
     for name, stage, _ in KINDS:
         if name not in sizes:
             continue
         head = "data-*" if name == "dataset" else "*"
+        try:
+            params = _params(stage, example[name])
+        except ConfigError as error:
+            left_out.append(error)
+            continue
         every = [size for of_suffix in sizes[name].values() for size in of_suffix]
         found.append(
             Found(
                 name, stage, tuple(f"**/{head}{suffix}" for suffix in sorted(sizes[name])),
-                len(every), sum(every), _params(stage, example[name]),
+                len(every), sum(every), params,
             )
         )  # fmt: skip
+    if not found and left_out:
+        raise left_out[0]
     if not found:
         raise ConfigError(
             f"nothing in {folder} can be read",
             hint="files are known by their ends: " + " ".join(k[2][0] for k in KINDS),
         )
-    return found
+    return found, left_out
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -216,13 +224,15 @@ def init(options: Namespace) -> int:
     folder, path = Path(options.folder), Path(options.out)
     if path.exists():
         raise ConfigError(f"{path} exists already", hint="another name with --out")
-    found = look(folder)
+    found, left_out = look(folder)
     name = "".join(c if c.isascii() and c.isalnum() else "-" for c in folder.resolve().name.lower())
     text = recipe_for(folder, path, found, name.strip("-")[:60] or "corpus")
     Recipe.parse(text, path.parent.resolve(), place=str(path))  # what is written is right
     write_atomic(path, text.encode())
     for f in found:
         print(f"{f.stage:<16} {f.files} files, {f.bytes} bytes")
+    for error in left_out:
+        print(f"left out: {error.message}")
     print(f"\n{path} is written. Next:")
     print(f"  corpusmill run {path} --out runs/first --sample 1000")
     print("  corpusmill report runs/first --html")

@@ -35,7 +35,7 @@ def fill(folder: Path) -> None:
 
 def test_every_kind_that_is_there(tmp_path: Path) -> None:
     fill(tmp_path / "My Crawl")
-    found = {f.stage: f for f in look(tmp_path / "My Crawl")}
+    found = {f.stage: f for f in look(tmp_path / "My Crawl")[0]}
     assert {s: (f.patterns, f.files, f.params) for s, f in found.items()} == {
         "sources.html": (("**/*.html",), 2, {}),
         "sources.jsonl": (("**/*.jsonl.gz",), 1, {"text_fields": [
@@ -99,3 +99,14 @@ def test_a_table_without_a_text(tmp_path: Path) -> None:
     pq.write_table(pa.table({"n": [1], "other": ["x"]}), tmp_path / "t.parquet")
     with pytest.raises(ConfigError, match="looks like the text"):
         look(tmp_path)
+
+
+def test_what_cannot_be_read_is_told_beside_what_can(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "list.jsonl").write_text('{"file": "x.html"}\n')
+    (tmp_path / "in" / "x.html").write_text("<p>text</p>")
+    assert main(["init", str(tmp_path / "in"), "--out", str(tmp_path / "r.yaml")]) == 0
+    assert "left out: the first row of" in capsys.readouterr().out
+    assert [s.name for s in Recipe.load(tmp_path / "r.yaml").sources] == ["pages"]
