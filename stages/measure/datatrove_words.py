@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _MOST_PIECES = 200_000
+_NAME = "IS_ALPHA"
 _SPACES_OR_NOT = re.compile(r"\s+|\S+")
 
 
@@ -118,7 +119,7 @@ class Pieces(dict[str, int]):
         """The words of `texts`."""
         if len(self) > _MOST_PIECES:
             self.clear()
-        of_texts = [list(map(self.__getitem__, text.split())) for text in texts]
+        of_texts = [list(map(self.__getitem__, self._readable(text).split())) for text in texts]
         self.flush()
         pieces = np.fromiter((n for numbers in of_texts for n in numbers), np.int64)
         piece_start = np.zeros(len(texts) + 1, np.int64)
@@ -137,11 +138,20 @@ class Pieces(dict[str, int]):
             flags=np.frombuffer(self._flags, np.uint8)[at],
         )
 
+    def _readable(self, text: str) -> str:
+        """`text` as spaCy gets it: it fails on the word ``IS_ALPHA``, a name of its own, and
+        datatrove then takes all of these letters out."""
+        if _NAME not in text:
+            return text
+        found = any(_NAME in self._cutter.words(p) for p in text.split() if _NAME in p)
+        return text.replace(_NAME, "") if found else text
+
     def sentences(self, line: str) -> int:
         """Sentences of a line, by spaCy's sentencizer with its defaults.
 
         A sentence begins with a word after a mark that ends one; other punctuation does neither.
         """
+        line = self._readable(line)
         pieces = line.split()
         numbers = list(map(self.__getitem__, pieces))
         self.flush()
