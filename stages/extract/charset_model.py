@@ -213,13 +213,17 @@ def scores(texts: Sequence[str], habits: NDArray[np.int64]) -> list[int]:
     """How well each text reads in its best language: the log-likelihood of its characters beyond
     ASCII and of those behind them, in 1/64 of a nat, with the `habit` of their page."""
     table, n = classes(), len(texts)
-    raw = np.frombuffer("\n".join(texts).encode("utf-32-le", "surrogatepass"), "<u4")
-    kinds = table.of[np.minimum(raw, 0xFFFF)].astype(np.int64)
-    owner = np.repeat(np.arange(n), [len(t) + 1 for t in texts])[: len(kinds)]
-    before = np.concatenate((np.zeros(1, np.int64), kinds[:-1]))
-    use = (kinds >= _FIRST) | (before >= _FIRST)
+    joined = "\n" + "".join(text + "\n" for text in texts)
+    raw = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), "<u4")
+    beyond = raw >= 0x80
+    beyond[1:] |= beyond[:-1]
+    here = np.flatnonzero(beyond)  # never 0, which is a line's end
+    ends = 1 + np.cumsum([len(text) + 1 for text in texts])
+    owner = np.searchsorted(ends, here, side="right")
+    kinds = table.of[np.minimum(raw[here], 0xFFFF)].astype(np.int64)
+    before = table.of[np.minimum(raw[here - 1], 0xFFFF)].astype(np.int64)
     square = table.count * table.count
-    codes = (owner[use] * table.count + before[use]) * table.count + kinds[use]
+    codes = (owner * table.count + before) * table.count + kinds
     codes, times = np.unique(codes, return_counts=True)
     owner, codes = codes // square, codes % square
     before, now = codes // table.count, codes % table.count
@@ -235,7 +239,8 @@ def scores(texts: Sequence[str], habits: NDArray[np.int64]) -> list[int]:
     per_language = np.zeros((n, len(habits)), np.int64)
     if letter.any():
         pairs = np.where(symbol_before, BOUNDARY, before)[letter] * table.count + now[letter]
-        found = times[letter, None] * _pair_scores(pairs)
+        found = _pair_scores(pairs)
+        found *= times[letter, None].astype(np.int32)  # 64 KiB of the rarest are -10**8
         owners, starts = np.unique(owner[letter], return_index=True)
         per_language[owners] = np.add.reduceat(found, starts, axis=0)
     best: list[int] = (total + (per_language + habits).max(axis=1)).tolist()
