@@ -83,7 +83,7 @@ class ExtractTiers(Stage):
     """
 
     name = "extract.tiers"
-    version = 5
+    version = 6
     kind = "map"
     pins = tuple(sorted({*LIBRARY_PINS, *CHARSET_PINS}))
     takes = "page"

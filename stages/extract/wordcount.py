@@ -14,6 +14,13 @@ ranges instead. It is no tokeniser (that is `corpusmill.stages.words`).
 from __future__ import annotations
 
 import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 SOUTH_EAST_ASIAN_CHARS = 5
 """Characters that stand for one word in Thai, Lao, Khmer and Myanmar (a convention)."""
@@ -29,8 +36,7 @@ _SEPARATORS = (
     "\ufe50-\ufe6f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff3e\uff40\uff5b-\uff65\ufff9-\uffff"
     "\U0001f000-\U0001faff"
 )
-_RUN = re.compile(f"[^{_SEPARATORS}{_IDEOGRAPHS}{_SOUTH_EAST_ASIAN}]+|[{_IDEOGRAPHS}]")
-_SEA = re.compile(f"[{_SOUTH_EAST_ASIAN}]")
+_WORD, _SEPARATOR, _IDEOGRAPH, _PIECE = range(4)
 _ASCII_TABLE = bytes(
     c if chr(c).isascii() and (chr(c).isalnum() or chr(c) == "_") else 0x20 for c in range(256)
 )
@@ -40,7 +46,21 @@ def count_words(text: str) -> int:
     """The number of words in `text`."""
     if text.isascii():
         return len(text.encode("ascii").translate(_ASCII_TABLE).split())
-    words = len(_RUN.findall(text))
-    if _SEA.search(text) is not None:
-        words += len(_SEA.findall(text)) // SOUTH_EAST_ASIAN_CHARS
-    return words
+    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    kinds = _kinds()[points]
+    in_word = kinds == _WORD
+    words = int(np.count_nonzero(in_word[1:] & ~in_word[:-1])) + int(in_word[0])
+    words += int(np.count_nonzero(kinds == _IDEOGRAPH))
+    return words + int(np.count_nonzero(kinds == _PIECE)) // SOUTH_EAST_ASIAN_CHARS
+
+
+@cache
+def _kinds() -> npt.NDArray[np.uint8]:
+    """What each code point is: part of a word, nothing, a word, or a piece of one."""
+    kinds = np.full(0x110000, _WORD, np.uint8)
+    for ranges, kind in (
+        (_SEPARATORS, _SEPARATOR), (_IDEOGRAPHS, _IDEOGRAPH), (_SOUTH_EAST_ASIAN, _PIECE),
+    ):  # fmt: skip
+        for low, high in re.findall("(?s)(.)(?:-(.))?", ranges):
+            kinds[ord(low) : ord(high or low) + 1] = kind
+    return kinds

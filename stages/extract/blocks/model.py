@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .forest import Weights
 
 WEIGHTS = Path(__file__).resolve().parent.parent / "data" / "blocks.bin"
-WEIGHTS_SHA256 = "b62ca2bf757319695d07fcf20030aef54671ec84b50b2256516947e9ceecb3f1"
+WEIGHTS_SHA256 = "48355df0816022f75792a5754bf2673c92cac0568cedffcde34060b8d8c8275c"
 """Digest of the weights file that this code was made for."""
 
 RUN_TYPES = frozenset({"article"})

@@ -35,3 +35,11 @@ def test_count(text: str, count: int) -> None:
 def test_ascii_and_other_text_are_counted_by_one_rule() -> None:
     text = "".join(chr(c) for c in range(128)) * 2
     assert count_words(text + " é") == count_words(text) + 1
+
+
+def test_lone_surrogates_and_the_ends_of_the_ranges() -> None:
+    assert count_words("\ud800 é") == 2
+    assert count_words("é\u002fé\u0030é\u0039é\u003aé") == 3
+    assert count_words("é\u200bé\u200cé\u200eé") == 3
+    assert count_words("\U00020000\U0003ffff\U00040000") == 3
+    assert count_words("\u0e01" * 9 + "\u0eff") == 2
