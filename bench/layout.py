@@ -136,6 +136,7 @@ class Folds:
     """The tier ``own`` with weights that have not seen the page's site."""
 
     def __init__(self, folder: Path, rows: Sequence[dict[str, Any]]) -> None:
+        from corpusmill.stages.extract.blocks.columns import NAMES
         from corpusmill.stages.extract.blocks.forest import decode
 
         missing = [k for k in range(FOLDS) if not (folder / f"fold{k}.bin").exists()]
@@ -145,6 +146,10 @@ class Folds:
         self.weights = [
             decode((folder / f"fold{k}.bin").read_bytes(), f"fold{k}.bin") for k in range(FOLDS)
         ]
+        if any(w.header["features"] != list(NAMES) for w in self.weights):
+            raise BenchError(
+                f"the weights in {folder} are for other features", hint="name an empty folder"
+            )
 
     def side(self, form: Any) -> Side:
         from corpusmill.stages.extract.blocks.model import main_content
@@ -161,7 +166,12 @@ class Folds:
 
 def _train(folder: Path, rows: Sequence[dict[str, Any]], folds: Sequence[int]) -> None:
     from corpusmill.stages.extract.blocks.forest import encode
-    from corpusmill.stages.extract.blocks.train import examples, fit, fold_of
+    from corpusmill.stages.extract.blocks.train import (
+        examples,
+        fit,
+        fold_of,
+        surrounded_examples,
+    )
 
     try:
         import lightgbm  # noqa: F401
@@ -171,7 +181,8 @@ def _train(folder: Path, rows: Sequence[dict[str, Any]], folds: Sequence[int]) -
             hint="install the extra train",
             exit_code=2,
         ) from err
-    pages = examples(row for row in rows if row.get("gold_text"))
+    pages = examples(rows)
+    pages += surrounded_examples(rows, pages)
     for k in folds:
         made = fit([e for e in pages if fold_of(e.site, FOLDS) != k], 1)
         header = {key: v for key, v in made.header.items() if key not in ("schema", "sizes")}

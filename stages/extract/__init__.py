@@ -42,16 +42,20 @@ def extract(
     tier: Tier = "default",
     format: Format = "text",
     metadata: bool = False,
+    comments: bool = True,
 ) -> Extracted:
     """The main text of one page, in this process.
 
-    `html` as bytes is decoded by `corpusmill.stages.extract.charset`. Raises InputError if the
+    `html` as bytes is decoded by `corpusmill.stages.extract.charset`; without `comments` what
+    readers wrote below the page is left out. Raises InputError if the
     page is over the budgets of `corpusmill.stages.extract.page.Limits` or a library fails on it,
     ConfigError for an unknown tier or format, StageError if a library cannot be used.
     """
     from .once import extract_once
 
-    return extract_once(html, url=url or "", tier=tier, form=format, metadata=metadata)
+    return extract_once(
+        html, url=url or "", tier=tier, form=format, metadata=metadata, comments=comments
+    )
 
 
 __all__ = ["Extracted", "extract"]

@@ -61,8 +61,9 @@ class ResiliparsePage:
 
         self._tree = _guard("resiliparse", lambda: HTMLTree.parse(html))
 
-    def text(self, *, main: bool, form: Format = "text") -> str:
-        """The page's main content, or all its text, in reading order."""
+    def text(self, *, main: bool, form: Format = "text", comments: bool = True) -> str:
+        """The page's main content (without `comments` less what it takes for user comments), or
+        all its text, in reading order."""
         from resiliparse.extract.html2text import extract_plain_text
 
         minimal = form == "markdown"
@@ -71,6 +72,7 @@ class ResiliparsePage:
             lambda: extract_plain_text(
                 self._tree,
                 main_content=main,
+                comments=comments or not main,
                 preserve_formatting="minimal_html" if minimal else True,
                 alt_texts=False,
             ),
@@ -78,7 +80,7 @@ class ResiliparsePage:
         return from_minimal_html(text) if minimal else text
 
 
-def trafilatura_text(html: str, *, form: Format = "text") -> str:
+def trafilatura_text(html: str, *, form: Format = "text", comments: bool = True) -> str:
     """The page's main content by trafilatura's fast mode; empty if it finds none."""
     from trafilatura import extract
 
@@ -89,7 +91,7 @@ def trafilatura_text(html: str, *, form: Format = "text") -> str:
             shield.html,
             fast=True,
             output_format="txt" if form == "text" else "markdown",
-            include_comments=True,
+            include_comments=comments,
             include_tables=True,
             deduplicate=False,
             config=_config(),
@@ -102,11 +104,11 @@ def trafilatura_text(html: str, *, form: Format = "text") -> str:
 _TABLE_TAIL = re.compile(r"\| $", re.MULTILINE)
 
 
-def own_content(html: str, *, form: Format = "text") -> Found:
+def own_content(html: str, *, form: Format = "text", comments: bool = True) -> Found:
     """The page's main content by our block model."""
     from corpusmill.stages.extract.blocks.model import main_content
 
-    found: Found = _guard("own", lambda: main_content(html, form))
+    found: Found = _guard("own", lambda: main_content(html, form, comments=comments))
     return found
 
 

@@ -15,21 +15,28 @@ from .policy import Tier
 
 
 @cache
-def _function(tier: Tier, form: Format, metadata: bool) -> PageFunction:
-    return page_function(
-        {"tier": tier, "form": form, "metadata": metadata, "limits": asdict(Limits())}
-    )
+def _function(tier: Tier, form: Format, metadata: bool, comments: bool) -> PageFunction:
+    return page_function({
+        "tier": tier, "form": form, "metadata": metadata, "comments": comments,
+        "limits": asdict(Limits()),
+    })  # fmt: skip
 
 
 def extract_once(
-    html: str | bytes, *, url: str, tier: Tier, form: Format, metadata: bool
+    html: str | bytes,
+    *,
+    url: str,
+    tier: Tier,
+    form: Format,
+    metadata: bool,
+    comments: bool,
 ) -> Extracted:
     """See `corpusmill.stages.extract.extract`."""
     if form not in get_args(Format):
         raise ConfigError(
             f"format {form!r} is unknown", hint=f"one of {', '.join(get_args(Format))}"
         )
-    function = _function(tier, form, metadata)
+    function = _function(tier, form, metadata, comments)
     if isinstance(html, str):
         answer = function({"decoded": True, "url": url}, html.encode("utf-8", "surrogatepass"))
     else:

@@ -60,6 +60,7 @@ class PageParams:
     form: Format = "text"
     metadata: bool = False
     limits: Limits = Limits()
+    comments: bool = True
 
 
 def page_function(config: dict[str, Any]) -> PageFunction:
@@ -69,7 +70,9 @@ def page_function(config: dict[str, Any]) -> PageFunction:
     if tier not in TIERS:
         raise ConfigError(f"tier {tier!r} is unknown", hint=f"one of {', '.join(TIERS)}")
     limits = Limits(**config["limits"])
-    params = PageParams(tier, config["form"], config["metadata"], limits)
+    params = PageParams(
+        tier, config["form"], config["metadata"], limits, config.get("comments", True)
+    )
     needed = libraries_of(tier)
     if params.metadata and "trafilatura" not in needed:
         needed = (*needed, "trafilatura")
@@ -111,7 +114,7 @@ def extract_page(head: dict[str, Any], body: bytes, params: PageParams) -> Answe
     if over is not None:
         return {"drop": f"over_budget_{over[0]}", "value": over[1]}
     try:
-        choice = choose(rewrite(html), params.tier, params.form)
+        choice = choose(rewrite(html), params.tier, params.form, comments=params.comments)
         answer: Answer = {
             "text": clean_markup(choice.text).strip(),
             "path": choice.path,

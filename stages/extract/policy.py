@@ -59,14 +59,15 @@ def libraries_of(tier: Tier) -> tuple[str, ...]:
     return ("resiliparse", "trafilatura")
 
 
-def choose(html: str, tier: Tier, form: Format = "text") -> Choice:
+def choose(html: str, tier: Tier, form: Format = "text", *, comments: bool = True) -> Choice:
     """The text of `html` under `tier`. The choice is always made on plain text, so that Markdown
-    comes from the same path. Raises LibraryError where a library does."""
+    comes from the same path. Without `comments` user comments are left out, as far as
+    the extractor knows them. Raises LibraryError where a library does."""
     if tier == "own":
-        return _own(html, form)
+        return _own(html, form, comments)
     page = ResiliparsePage(html)
     all_text = page.text(main=False)
-    main = page.text(main=True) if tier != "trafilatura" else ""
+    main = page.text(main=True, comments=comments) if tier != "trafilatura" else ""
     main_words = count_words(main)
     path: Path = "resiliparse"
     text, words = main, main_words
@@ -74,25 +75,26 @@ def choose(html: str, tier: Tier, form: Format = "text") -> Choice:
         if main_words < FAST_ALL_TEXT_BELOW:
             path, text, words = "resiliparse_all", all_text, count_words(all_text)
     elif tier == "trafilatura" or (tier == "default" and main_words < DEFAULT_SECOND_BELOW):
-        second = trafilatura_text(html)
+        second = trafilatura_text(html, comments=comments)
         second_words = count_words(second)
         if tier == "trafilatura" or 5 * second_words >= 3 * main_words:
             path, text, words = "trafilatura", second, second_words
     elif tier == "quality":
-        second = trafilatura_text(html)
+        second = trafilatura_text(html, comments=comments)
         second_words = count_words(second)
         if 2 * second_words >= main_words:
             path, text, words = "trafilatura", second, second_words
     all_words = words if path == "resiliparse_all" else count_words(all_text)
     if form == "markdown":
         if path == "trafilatura":
-            text = trafilatura_text(html, form="markdown")
+            text = trafilatura_text(html, form="markdown", comments=comments)
         else:
-            text = page.text(main=path == "resiliparse", form="markdown")
+            main_only = path == "resiliparse"
+            text = page.text(main=main_only, form="markdown", comments=comments)
     return Choice(text, path, words, all_words)
 
 
-def _own(html: str, form: Format) -> Choice:
-    found = own_content(html, form=form)
+def _own(html: str, form: Format, comments: bool) -> Choice:
+    found = own_content(html, form=form, comments=comments)
     words = count_words(found.text if form == "text" else found.plain)
     return Choice(found.text, "own", words, found.all_words, found.confidence, found.page_type)

@@ -48,6 +48,9 @@ class TiersParams:
     """fast, default, quality, own, or one library alone: trafilatura, resiliparse."""
     format: Format = "text"
     """text or markdown."""
+    comments: bool = True
+    """Keep what readers wrote below a page, as far as the extractor tells it apart. Answers in
+    forums are the main text, and stay."""
     min_chars: int = 1
     """Texts with fewer characters are dropped as ``empty_text``."""
     metadata: bool = False
@@ -67,6 +70,7 @@ class TiersParams:
         return {
             "tier": self.tier,
             "form": self.format,
+            "comments": self.comments,
             "metadata": self.metadata,
             "limits": asdict(self.limits),
         }

@@ -23,6 +23,7 @@ from .columns import (
     BLOCK0,
     BLOCK1,
     END,
+    GROUPS,
     IS_PRE,
     LINK_BYTES,
     OWNER,
@@ -33,7 +34,7 @@ from .columns import (
     WORDS,
 )
 from .render import data_tables
-from .vocabulary import TAG
+from .vocabulary import CLASS_GROUPS, TAG
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -52,6 +53,7 @@ _LISTS = [TAG[name] for name in ("ul", "ol", "dl")]
 _ITEMS = [TAG[name] for name in ("li", "dd")]
 _HEADINGS = [TAG[f"h{level}"] for level in range(1, 7)]
 _LED_IN = [TAG[name] for name in ("h2", "h3", "h4")]
+_COMMENT = 1 << [name for name, _ in CLASS_GROUPS].index("comment")
 _TERM, _CAPTION = TAG["dt"], TAG["figcaption"]
 
 
@@ -79,6 +81,20 @@ def completed(page: Blocks, kept: Sequence[int]) -> tuple[int, ...]:
     made |= _singles(page, chosen)
     made |= _enclosed_code(page, chosen)
     return tuple(np.flatnonzero(made).tolist())
+
+
+def without_comments(page: Blocks, kept: Sequence[int]) -> tuple[int, ...]:
+    """`kept` (ascending) without what stands in elements that the page calls comments, replies or
+    the like, unless they hold the first kept block: a thread, say, is called a discussion."""
+    if not kept:
+        return ()
+    groups, firsts = page.elements[:, GROUPS], page.elements[:, BLOCK0]
+    named = ((groups & _COMMENT) != 0) & (firsts > kept[0])
+    opened = np.zeros(len(page) + 1, np.int64)
+    np.add.at(opened, firsts[named], 1)
+    np.add.at(opened, page.elements[named, BLOCK1], -1)
+    inside = np.cumsum(opened) > 0
+    return tuple(b for b in kept if not inside[b])
 
 
 def _linked(page: Blocks, first: int, last: int) -> bool:

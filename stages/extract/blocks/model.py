@@ -17,7 +17,7 @@ from corpusmill.pipeline.errors import AssetError
 from corpusmill.stages.extract.wordcount import count_words
 
 from .columns import IS_PRE, WORDS
-from .complete import completed
+from .complete import completed, without_comments
 from .decision import Decision, best_blocks, main_run
 from .passes import Blocks, analyse, tree_markup, warm
 from .render import Format, data_tables, render
@@ -118,9 +118,12 @@ def decide(page: Blocks, using: Weights) -> tuple[Decision, str]:
     return Decision(completed(page, decision.kept), decision.confidence), kind
 
 
-def main_content(html: str, form: Format = "text", using: Weights | None = None) -> Found:
-    """The main content of `html`; `using`: other weights than those in the package. Raises
-    AssetError if the weights are missing."""
+def main_content(
+    html: str, form: Format = "text", using: Weights | None = None, *, comments: bool = True
+) -> Found:
+    """The main content of `html`; `using`: other weights than those in the package;
+    without `comments` what the page calls comments or replies is left out. Raises AssetError if
+    the weights are missing."""
     using = using or weights()
     markup = tree_markup(html)
     page = analyse(markup)
@@ -131,9 +134,10 @@ def main_content(html: str, form: Format = "text", using: Weights | None = None)
         again, kind_again = decide(whole, using)
         if again.confidence > decision.confidence or not decision.kept:
             page, decision, kind = whole, again, kind_again
-    plain = render(page, decision.kept)
+    kept = decision.kept if comments else without_comments(page, decision.kept)
+    plain = render(page, kept)
     return Found(
-        text=plain if form == "text" else render(page, decision.kept, form),
+        text=plain if form == "text" else render(page, kept, form),
         plain=plain,
         all_words=count_words(page.text.decode("utf-8", "replace")) + page.outside_words,
         confidence=decision.confidence,

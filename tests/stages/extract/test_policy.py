@@ -21,11 +21,11 @@ def lengths(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
         def __init__(self, html: str) -> None:
             pass
 
-        def text(self, *, main: bool, form: str = "text") -> str:
+        def text(self, *, main: bool, form: str = "text", comments: bool = True) -> str:
             which = "main" if main else "all"
             return f"{which} " * given[which] + ("#" if form == "markdown" else "")
 
-    def fake_trafilatura(html: str, *, form: str = "text") -> str:
+    def fake_trafilatura(html: str, *, form: str = "text", comments: bool = True) -> str:
         if given["trafilatura"] < 0:
             raise AssertionError("trafilatura was called")
         return "trafilatura " * given["trafilatura"] + ("#" if form == "markdown" else "")
@@ -78,7 +78,7 @@ def test_a_tier_calls_only_the_libraries_it_names(
 ) -> None:
     called: list[Any] = []
 
-    def record(html: str, *, form: str = "text") -> str:
+    def record(html: str, *, form: str = "text", comments: bool = True) -> str:
         called.append(html)
         return ""
 

@@ -7,7 +7,10 @@ import time
 import pytest
 
 from corpusmill.stages.extract import extract
+from corpusmill.stages.extract.blocks.complete import without_comments
+from corpusmill.stages.extract.blocks.passes import analyse, tree_markup
 from corpusmill.stages.extract.libraries import Format
+from corpusmill.stages.extract.policy import Tier
 
 BEFORE = (
     "<p>The keeper of the lamp wrote in his book that the wind had turned in the night, that two "
@@ -139,6 +142,36 @@ def test_an_article_of_divs() -> None:
     divs = f"<h1>The lamp</h1>{BEFORE}{AFTER}{BEFORE}{AFTER}".replace("<p>", "<div>")
     html = "<title>The lamp</title>" + divs.replace("</p>", "</div>")
     assert extract(html, tier="own").text.split("\n\n") == got
+
+
+COMMENTS = (
+    "<div class='comments-area'><h3>Two answers</h3><ol class=comment-list><li>I was there in 1958, "
+    "and the lamp was not lit on Sundays, whatever the keeper may have written in his book.</li>"
+    "<li>My grandfather rowed that boat, and he never had anything but herring there.</li></ol></div>"
+)
+
+
+@pytest.mark.parametrize("tier", ["own", "trafilatura", "resiliparse"])
+def test_without_comments_the_text_stays(tier: Tier) -> None:
+    body = f"<div><div><div><article><h1>The lamp</h1>{BEFORE}{AFTER * 3}</article>{COMMENTS}"
+    html = f"<html><body class=comments-open>{body}</div></div></div></body></html>"
+    kept = extract(html, tier=tier).text
+    dropped = extract(html, tier=tier, comments=False).text
+    assert "The keeper of the lamp wrote" in kept
+    assert "The keeper of the lamp wrote" in dropped
+    assert "I was there in 1958" not in dropped
+
+
+def test_what_lies_in_comments_after_the_first_kept_block_is_left_out() -> None:
+    page = analyse(
+        tree_markup(
+            "<div class=discussion><p>question</p><div class=comments><p>a</p></div><p>answer</p>"
+            "<ul id=replies><li>b</ul></div>"
+        )
+    )
+    assert without_comments(page, [0, 1, 2, 3]) == (0, 2)
+    assert without_comments(page, [1, 2, 3]) == (1, 2)
+    assert without_comments(page, []) == ()
 
 
 @pytest.mark.slow
