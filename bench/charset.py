@@ -9,13 +9,12 @@ with one half (``looked``), the other is reported. A page is right if the decode
 character by character. Conditions: no label; the right one in the HTTP header, in the page;
 ``utf-8``, ``iso-8859-1`` and one more plausible wrong label, each in the header and in the page.
 Intervals are Wilson's, of 95 %. The other detectors see the page only, so no header;
-their answer is decoded as ours is. ``--quick`` takes ten pages an encoding.
+their answer is decoded as ours is. ``--quick`` takes ten pages an encoding, of the embedded sample.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import sys
 import time
 from collections import Counter
@@ -28,9 +27,10 @@ from corpusmill.pipeline.progress import to_stderr as say
 from corpusmill.stages.extract.charset import decode, encoding_name
 from corpusmill.stages.extract.charset_labels import PYTHON_CODECS
 
+from . import texts
 from .charset_pages import ENCODINGS, Encoding, Source, chosen, crawled, declared, more, reported
 from .charset_pages import written as write
-from .harness import Bar, BenchError, Report, finish, parser
+from .harness import Bar, Report, finish, parser
 
 PAGES, QUICK_PAGES = 100, 10
 DEFAULTS = ("utf-8", "iso-8859-1")
@@ -135,7 +135,7 @@ SLOW = frozenset({"charset-normalizer"})
 
 
 def measure(args: Any) -> Report:
-    sources = pages(args.more, args.half == "reported")
+    sources = pages(args)
     most = args.pages or (QUICK_PAGES if args.quick else PAGES)
     encodings = [e for e in ENCODINGS if not args.only or e.name in args.only]
     contestants = ["corpusmill", *(OTHERS if args.peers else ())]
@@ -181,7 +181,8 @@ def measure(args: Any) -> Report:
         },
         columns=("what", "pages", *CONDITIONS, "MB a CPU s"),
         notes=[
-            f"{args.half} half: {len({p.host for t in taken.values() for p in t})} hosts",
+            f"{len({p.host for t in taken.values() for p in t})} hosts"
+            + ("" if texts.data(args.quick) is None else f" of the {args.half} half"),
             f"Wilson 95 %, no label: {_interval(none)}",
             f"Wilson 95 %, wrong label: {_interval(wrong)}",
             f"fewer than {most} pages: {', '.join(few) or 'none'}",
@@ -189,14 +190,16 @@ def measure(args: Any) -> Report:
     )
 
 
-def pages(folder: Path | None, report: bool) -> list[Source]:
-    """The pages of one half. Raises BenchError (exit code 2) without the data."""
-    named = os.environ.get("CORPUSMILL_DATA")
-    if not named:
-        raise BenchError("the pages are in the full data", hint="set CORPUSMILL_DATA", exit_code=2)
-    found = [s for s in crawled(Path(named) / "crawl") if reported(s.host) == report]
-    if folder is not None:
-        found += [s for s in more(folder) if report]
+def pages(args: Any) -> list[Source]:
+    """The pages of one half; with ``--quick``, or without the data, all of the embedded sample."""
+    folder = texts.data(args.quick)
+    if folder is None:
+        return list(crawled(texts.SAMPLE / "crawl", texts.GOLD / "manifest.jsonl.gz"))
+    report = args.half == "reported"
+    crawl = folder / "crawl"
+    found = [s for s in crawled(crawl, crawl / "manifest.jsonl.gz") if reported(s.host) == report]
+    if args.more is not None and report:
+        found += more(args.more)
     return found
 
 

@@ -126,12 +126,12 @@ def _vietnamese(text: str) -> str:
     return "".join(parts)
 
 
-def crawled(root: Path) -> Iterator[Source]:
+def crawled(root: Path, manifest: Path) -> Iterator[Source]:
     """Natural pages of the sample crawl whose language was checked, one of each near-duplicate
     family in a language."""
     source = Warc(WarcParams())
     seen: set[tuple[str, str]] = set()
-    with gzip.open(root / "manifest.jsonl.gz") as lines:
+    with gzip.open(manifest) as lines:
         for line in lines:
             row = json.loads(line)
             family = (row["near_cluster"], row["lang"])
