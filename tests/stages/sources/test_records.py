@@ -352,8 +352,8 @@ def by_the_long_way(data: bytes, max_block: int = 1 << 25) -> list[RawRecord]:
 @pytest.mark.parametrize("max_block", [1 << 25, 100])
 def test_short_cuts_give_what_the_long_way_gives(warcs: Path, max_block: int) -> None:
     for name in COUNTS:
-        data = (warcs / name).read_bytes()
-        for part in (data, data[: len(data) // 2], data[7:], data + data, data + b"\0" * 9):
+        data = (warcs / name).read_bytes()[:50_000]  # the long ones are cut
+        for part in (data, data[7:], data + data, data + b"\0" * 9):
             assert list(read_records(part, max_block)) == by_the_long_way(part, max_block), name
 
 
