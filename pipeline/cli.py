@@ -101,6 +101,7 @@ def _run_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     sub = _verb(verbs, "init", "write a recipe for a folder of your own")
     sub.add_argument("folder", metavar="FOLDER")
     sub.add_argument("--out", default="recipe.yaml", metavar="FILE")
+    _verb(verbs, "schema", "the JSON Schema of recipes, for editors")
 
 
 def _look_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -1,4 +1,4 @@
-"""`init`: a commented recipe for a folder of one's own, by what lies in it."""
+"""`init`: a commented recipe for a folder of one's own, by what lies in it; and `schema`."""
 
 from __future__ import annotations
 
@@ -239,4 +239,12 @@ def init(options: Namespace) -> int:
     return 0
 
 
-VERBS = {"init": init}
+def schema(options: Namespace) -> int:
+    """The verb ``schema``."""
+    from .recipe_schema import recipe_schema
+
+    print(json.dumps(recipe_schema(), ensure_ascii=False, indent=None if options.json else 1))
+    return 0
+
+
+VERBS = {"init": init, "schema": schema}
