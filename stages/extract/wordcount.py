@@ -17,9 +17,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
 SOUTH_EAST_ASIAN_CHARS = 5
@@ -46,6 +45,8 @@ def count_words(text: str) -> int:
     """The number of words in `text`."""
     if text.isascii():
         return len(text.encode("ascii").translate(_ASCII_TABLE).split())
+    import numpy as np
+
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     kinds = _kinds()[points]
     in_word = kinds == _WORD
@@ -57,6 +58,8 @@ def count_words(text: str) -> int:
 @cache
 def _kinds() -> npt.NDArray[np.uint8]:
     """What each code point is: part of a word, nothing, a word, or a piece of one."""
+    import numpy as np
+
     kinds = np.full(0x110000, _WORD, np.uint8)
     for ranges, kind in (
         (_SEPARATORS, _SEPARATOR), (_IDEOGRAPHS, _IDEOGRAPH), (_SOUTH_EAST_ASIAN, _PIECE),
