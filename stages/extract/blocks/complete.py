@@ -7,9 +7,9 @@ fifths are kept; a heading (not the first) or a term of a definition list before
 block that is no heading; a caption of a sentence between kept blocks; code (and what leads to it)
 with kept blocks around it.
 
-Cross-validated on WCXB's development pages, all rules together: list items present .908 to .934,
-rows of tables that are such in the markup .866 to .972, lines of code .960 to .992, word-bag F1
-.8985 to .8982 (captions alone cost .0004).
+Cross-validated on WCXB's development pages with the weights of the stage's version 3, all rules
+together: list items present .908 to .934, rows of tables that are such in the markup .866 to .972,
+lines of code .960 to .992, word-bag F1 .8985 to .8982 (captions alone cost .0004).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .columns import (
     WORDS,
 )
 from .render import data_tables
-from .vocabulary import CLASS_GROUPS, TAG
+from .vocabulary import CLASS_GROUPS, TAG, TAGS
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -49,10 +49,18 @@ MAX_LINKED = 2, 5
 AROUND_CODE = 2
 """Levels of elements around code that are looked at."""
 
-_LISTS = [TAG[name] for name in ("ul", "ol", "dl")]
-_ITEMS = [TAG[name] for name in ("li", "dd")]
-_HEADINGS = [TAG[f"h{level}"] for level in range(1, 7)]
-_LED_IN = [TAG[name] for name in ("h2", "h3", "h4")]
+
+def _one_of(*names: str) -> npt.NDArray[np.bool_]:
+    """For each number of a tag, whether it is one of `names`."""
+    found = np.zeros(len(TAGS), bool)
+    found[[TAG[name] for name in names]] = True
+    return found
+
+
+_LISTS = _one_of("ul", "ol", "dl")
+_ITEMS = _one_of("li", "dd")
+_HEADINGS = _one_of("h1", "h2", "h3", "h4", "h5", "h6")
+_LED_IN = _one_of("h2", "h3", "h4")
 _COMMENT = 1 << [name for name, _ in CLASS_GROUPS].index("comment")
 _TERM, _CAPTION = TAG["dt"], TAG["figcaption"]
 
@@ -107,10 +115,10 @@ def _linked(page: Blocks, first: int, last: int) -> bool:
 def _outer_lists(page: Blocks) -> Iterator[tuple[int, int, int]]:
     """The range of blocks of each list that is in no other one, and its number of items."""
     tags = page.elements[:, TAG_ID]
-    parents = page.elements[np.isin(tags, _ITEMS), PARENT]
+    parents = page.elements[_ITEMS[tags], PARENT]
     items = np.bincount(parents[parents >= 0], minlength=len(tags))
     covered = 0
-    for e in np.flatnonzero(np.isin(tags, _LISTS)).tolist():
+    for e in np.flatnonzero(_LISTS[tags]).tolist():
         first, last = int(page.elements[e, BLOCK0]), int(page.elements[e, BLOCK1])
         if covered <= first < last:
             covered = last
@@ -122,10 +130,10 @@ def _singles(page: Blocks, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool
     tags = page.elements[page.blocks[:, OWNER], TAG_ID]
     before, after = chosen[:-2], chosen[2:]
     between = before & after
-    text_follows = after & ~np.append(np.isin(tags[1:], _HEADINGS), True)
+    text_follows = after & ~np.append(_HEADINGS[tags[1:]], True)
     caption = (tags == _CAPTION) & (page.measures[:, SENTENCES] > 0)
     found: npt.NDArray[np.bool_] = (
-        (np.isin(tags, _LED_IN) & text_follows) | ((tags == _TERM) & between) | (caption & between)
+        (_LED_IN[tags] & text_follows) | ((tags == _TERM) & between) | (caption & between)
     )
     return found
 
