@@ -22,6 +22,7 @@ def test_planted_pairs_have_their_similarity() -> None:
     assert round(dedup.theory(0.8), 3) == 0.924  # as datatrove's documentation says
 
 
+@pytest.mark.slow
 def test_recall_and_precision() -> None:
     rows, bar = dedup.recall(500)
     assert [row["value"] for row in rows[-2:]] == [1.0, 1.0]

@@ -31,6 +31,7 @@ from .mill import (
     wait_for,
 )
 
+SAMPLE = Path(__file__).resolve().parents[2] / "configs" / "recipes" / "sample.yaml"
 WHOLE = RECIPE + PRODUCTS
 SMALL = ("execution.partitions=2", "execution.task_bytes=30000")
 """Two tasks a phase: few points, of every kind."""
@@ -194,6 +195,31 @@ def test_the_process_tree_is_killed_at_random_instants(mill: Mill) -> None:
 @pytest.mark.parametrize("seed", range(2, 12))
 def test_the_process_tree_is_killed_at_fifty_random_instants(mill: Mill, seed: int) -> None:
     resume_after_kills(mill, WHOLE, seed, kills=5)
+
+
+@pytest.mark.slow
+def test_the_sample_run_is_killed_at_random_instants(tmp_path: Path) -> None:
+    """Three times; CORPUSMILL_KILLS=50 does it fifty times, in six minutes or so."""
+    shutil.copy(SAMPLE, tmp_path / "recipe.yaml")
+    assert finish(launch(tmp_path, "calm"), 600).code == 0
+    kills = int(os.environ.get("CORPUSMILL_KILLS", "3"))
+    chance = random.Random(kills)
+    root = tmp_path / "killed"
+    while kills:
+        process = launch(tmp_path, "killed")
+        time.sleep(chance.uniform(0.2, 8.0))
+        if process.poll() is not None:  # it came to its end: from the beginning
+            assert finish(process).code == 0
+            shutil.rmtree(root)
+            continue
+        kill_tree(process)
+        no_half_files(root)
+        kills -= 1
+    assert finish(launch(tmp_path, "killed"), 600).code == 0
+    assert outputs(root) == outputs(tmp_path / "calm")
+    assert verify(root).faults == []
+    clean_run(root)
+    assert temporaries(root) == []
 
 
 def test_a_killed_driver_leaves_no_child(mill: Mill, tmp_path: Path) -> None:

@@ -145,13 +145,8 @@ def test_an_input_that_changes_after_planning_fails_the_task(corpus: Path, small
     assert json.loads(failures[0].read_text())["class"] == "InputError"
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "commit",
-        *(pytest.param(k, marks=pytest.mark.slow) for k in ("open", "write", "fsync", "rename")),
-    ],
-)
+@pytest.mark.slow  # tests of crashes in test_crash.py have one point of each kind
+@pytest.mark.parametrize("kind", ["commit", "open", "write", "fsync", "rename"])
 def test_killed_at_a_fault_point_then_resumed(
     corpus: Path, small: Make, finished: Path, kind: str
 ) -> None:
