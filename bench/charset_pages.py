@@ -11,13 +11,13 @@ import gzip
 import hashlib
 import json
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from corpusmill.pipeline.document import Page
 from corpusmill.pipeline.stage import InputFile
+from corpusmill.stages.extract.data.build_charset import vietnamese
 from corpusmill.stages.sources.warc import Warc, WarcParams
 
 WEST = "ca da de en es fi fr id it nb nl pt sv"
@@ -105,25 +105,12 @@ def declared(text: str, label: str) -> str:
 def written(text: str, codec: str) -> tuple[bytes, str] | None:
     """(bytes, text) of a page in a codec; None if it cannot say the text."""
     if codec == "cp1258":
-        text = _vietnamese(text)
+        text = vietnamese(text)
     body = text.encode(codec, "xmlcharrefreplace")
     back = body.decode(codec)
     others = len(back) - len(back.encode("ascii", "ignore"))
     lost = len(text) - len(text.encode("ascii", "ignore")) - others
     return None if not others or lost * 50 > others else (body, back)
-
-
-def _vietnamese(text: str) -> str:
-    """As windows-1258 has it: vowels composed, the marks of tone behind them."""
-    parts: list[str] = []
-    for char in unicodedata.normalize("NFD", text):
-        if parts and char in "\u0302\u0306\u031b":
-            # A mark of the vowel may stand behind one of tone (U+0323 sorts first).
-            at = -2 if parts[-1] == "\u0323" and len(parts) > 1 else -1
-            parts[at] = unicodedata.normalize("NFC", parts[at] + char)
-        else:
-            parts.append(char)
-    return "".join(parts)
 
 
 def crawled(root: Path, manifest: Path) -> Iterator[Source]:

@@ -18,7 +18,7 @@ from .errors import CorpusmillError
 from .ledger import sealed_docs_phases
 from .order import order_key
 from .planning import Phase, Plan
-from .stage import InputFile
+from .stage import InputFile, Source
 
 EXCERPT = 700
 """Characters of a text that are shown."""
@@ -131,19 +131,43 @@ def _replayed(
         for name, size, _ in entry["files"]
     }
     try:
-        for row in left:
-            path = Path(plan.data["places"]["sources"][row["source"]]) / row["file"]
-            size = sizes.get((row["source"], row["file"]))
+        for (name, relative), rows_of_file in _by_file(left).items():
+            path = Path(plan.data["places"]["sources"][name]) / relative
+            size = sizes.get((name, relative))
             if size is None or not path.is_file() or path.stat().st_size != size:
-                found[row["id"]] = (None, "its input is no longer there")
+                gone = (None, "its input is no longer there")
+                found |= {row["id"]: gone for row in rows_of_file}
                 continue
-            file = InputFile(row["source"], str(path), row["file"], size)
-            record = sources[row["source"]].read_one(file, row["offset"], row["id"])
-            item = None if record is None else record.outcome
-            found[row["id"]] = _until(item, steps, row["step"])
+            file = InputFile(name, str(path), relative, size)
+            records = _records(sources[name], file, rows_of_file)
+            for row in rows_of_file:
+                found[row["id"]] = _until(records.get(row["id"]), steps, row["step"])
     finally:
         for step in steps:
             step.made.close()
+    return found
+
+
+def _by_file(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault((row["source"], row["file"]), []).append(row)
+    return groups
+
+
+def _records(source: Source, file: InputFile, rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """What the source makes of the rows' records, by id. A file without direct access is read
+    once, up to the last of them."""
+    wanted = {row["id"]: row["offset"] for row in rows}
+    if type(source).read_one is not Source.read_one:
+        one = {key: source.read_one(file, offset, key) for key, offset in wanted.items()}
+        return {key: record.outcome for key, record in one.items() if record is not None}
+    found: dict[str, Any] = {}
+    for record in source.read(file):
+        if record.id in wanted:
+            found[record.id] = record.outcome
+            if len(found) == len(wanted):
+                break
     return found
 
 

@@ -121,6 +121,14 @@ class Source:
         `Failure` record each. Raises InputError only if the file cannot be opened."""
         raise NotImplementedError
 
+    def read_one(self, file: InputFile, offset: int, key: str = "") -> Record | None:
+        """The record at `offset`, with `key` the one of that id; None if there is none. Here the
+        file is read up to it; a source that can go there at once does so."""
+        for record in self.read(file):
+            if record.offset == offset and key in ("", record.id):
+                return record
+        return None
+
 
 @dataclass(frozen=True)
 class AuxPhase:

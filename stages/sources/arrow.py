@@ -58,13 +58,6 @@ class Arrow(Source):
                     yield from records(file, batch.select(wanted), number, self.params)
                     number += len(batch)
 
-    def read_one(self, file: InputFile, offset: int, key: str = "") -> Record | None:
-        """The row of number `offset`, or None. The file is read up to it."""
-        for record in self.read(file):
-            if record.offset == offset and key in ("", record.id):
-                return record
-        return None
-
 
 def _batches(reader: Any, footed: bool) -> Iterator[Any]:
     """The record batches; for one that cannot be read, what is wrong."""

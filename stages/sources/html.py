@@ -61,11 +61,6 @@ class Html(Source):
         key = document_id(file.source, file.relative, file.size, 0)
         yield Record(key, 0, file.size, self._outcome(file, key, url), url)
 
-    def read_one(self, file: InputFile, offset: int, key: str = "") -> Record | None:
-        """The file's only record, or None if another is asked for."""
-        (record,) = self.read(file)
-        return record if offset == 0 and key in ("", record.id) else None
-
     def _outcome(self, file: InputFile, key: str, url: str) -> Outcome:
         if file.size > self.params.max_body_bytes:
             return Drop("too_large", file.size)

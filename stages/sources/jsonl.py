@@ -85,13 +85,6 @@ class Jsonl(Source):
             url = outcome.url if isinstance(outcome, Document) else ""
             yield Record(key, start, 0, outcome, url)
 
-    def read_one(self, file: InputFile, offset: int, key: str = "") -> Record | None:
-        """The line at `offset`, or None. The file is read up to it."""
-        for record in self.read(file):
-            if record.offset == offset and key in ("", record.id):
-                return record
-        return None
-
     def _outcome(self, file: InputFile, key: str, start: int, line: bytes) -> Outcome:
         if not line.strip():
             return Drop("blank_line")

@@ -59,12 +59,5 @@ class Parquet(Source):
                         yield lost(file, number + row, f"row group {group}: {err}")
                 number += rows
 
-    def read_one(self, file: InputFile, offset: int, key: str = "") -> Record | None:
-        """The row of number `offset`, or None. The file is read up to it."""
-        for record in self.read(file):
-            if record.offset == offset and key in ("", record.id):
-                return record
-        return None
-
 
 STAGE = Parquet

@@ -114,6 +114,10 @@ def test_what_it_says_is_the_account(page: str, root: Path) -> None:
     assert "Thrice the same." in reader.text  # dropped in a later phase: as it was written
     assert re.search(r"ends:fineweb_line_punct_below at 0\.5", reader.text)
     assert "copies: exact_copies_above" in reader.text
+    assert "ends:fineweb_line_punct_below dropped 8 records, 42% of all that came." in reader.text
+    near = reader.text.partition("Near misses")[2].rpartition("What the kept set is made of")[0]
+    assert near.count("dropped0http://") == 3
+    assert near.count("kept1http://") == 6  # of two bounds
 
 
 def test_bounds_are_those_of_the_steps(root: Path) -> None:
@@ -147,6 +151,9 @@ def test_plots() -> None:
     assert widths[0] == 2 * widths[1]
     assert widths[2] == 0
     assert bars([], "t") == histogram([Series("k", [])], "t") == ""
+    (points,) = re.findall(r'points="([^"]*)"', histogram([Series("k", [1, 1, 1, 2])], "t", bins=2))
+    heights = [130 - float(p.partition(",")[2]) for p in points.split()]
+    assert heights == [0, 110, 110, pytest.approx(110 / 3, abs=0.1), heights[3], 0]
     one = histogram([Series("k", [1.0, 1.0])], "t", [3.0])
     assert 'class="bound"' in one
     assert "nan" not in histogram([Series("k", [float("nan"), 1.0, float("inf")])], "t")

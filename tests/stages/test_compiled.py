@@ -62,3 +62,11 @@ def test_cached_kernels_load_without_the_compiler() -> None:
         for code in (LOAD, LOAD + QUICK)
     ]
     assert said[1].stdout == "False\n"
+
+
+def test_numbas_own_way_of_loading_is_back_afterwards() -> None:
+    from numba.core.caching import Cache
+
+    before = Cache.load_overload
+    compiled.kernel(SIGNATURE)(double)
+    assert Cache.load_overload is before

@@ -102,6 +102,8 @@ def legacy(text: str) -> str:
 
 
 def vietnamese(text: str) -> str:
+    """As windows-1258 has it: vowels composed, the marks of tone behind them. (A mark of the vowel
+    may stand behind one of tone: U+0323 sorts first.)"""
     parts: list[str] = []
     for char in unicodedata.normalize("NFD", text):
         if parts and char in "\u0302\u0306\u031b":

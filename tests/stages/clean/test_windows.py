@@ -72,6 +72,12 @@ def test_windows_hide_nothing_in_real_text() -> None:
     assert count > 1000
 
 
+def test_a_number_behind_a_window_is_not_cut_at_its_margin() -> None:
+    text = "tel 555-0166, +49 (0) 30 - 1234 - 5678 90"
+    assert [text[s.start : s.end] for s in pii.find(text)] == ["555-0166", text[14:]]
+    check(text)
+
+
 def check(text: str) -> None:
     work = as_ascii(text)
     windows, everywhere = scan(work), whole(work)

@@ -14,7 +14,6 @@ from corpusmill.pipeline.cli import main
 from corpusmill.pipeline.document import Document, Drop, document_id
 from corpusmill.pipeline.errors import AssetError, ConfigError, InputError
 from corpusmill.pipeline.stage import Asset
-from corpusmill.stages.dedup import index as module
 from corpusmill.stages.dedup.index import Index, build_index, content_hash
 from corpusmill.stages.dedup.known import Known, Params
 from corpusmill.stages.dedup.sets import sets_of
@@ -99,6 +98,20 @@ def test_the_most_similar_and_of_equals_the_first_id(tmp_path: Path) -> None:
     ids = old["id"].to_pylist()
     (outcome,) = known(tmp_path, old).apply(docs(text(0)))
     assert outcome == Drop("known_near", f"old/{min(ids[1:])}")
+    (outcome,) = known(tmp_path, old).apply(docs("  " + " ".join(nearer)))
+    assert outcome == Drop("known_content", f"old/{min(ids[1:])}")
+
+
+def test_what_shares_a_band_and_is_not_like_enough_stays(tmp_path: Path) -> None:
+    old = named(*(text(10_000 * n, 400) for n in range(150)))
+    new = [text(10_000 * n, 310) + " " + text(10**7 + 10_000 * n, 90) for n in range(150)]
+    stage = known(tmp_path, old, min_jaccard=0.7)
+    index = stage._indexes[0]
+    found = index.near(index.sketcher()(new), 0)
+    below = [n for n, match in found.items() if match.similarity < 0.7]
+    assert len(below) > 10  # their similarity is .62
+    outcomes = stage.apply(docs(*new))
+    assert {n for n, o in enumerate(outcomes) if isinstance(o, Drop)} == found.keys() - set(below)
 
 
 def test_two_indexes_and_what_is_forgotten(tmp_path: Path) -> None:
@@ -124,19 +137,19 @@ def test_two_indexes_and_what_is_forgotten(tmp_path: Path) -> None:
 
 
 def test_the_bytes_do_not_depend_on_the_order_of_documents() -> None:
-    tables = [named(*(text(100 * n, 120) for n in range(30)))]
+    tables = [named(*(text(100 * (n % 7), 120) for n in range(30)))]
     turned = tables[0].take(pa.array(range(29, -1, -1)))
     assert build_index(tables, ABOUT) == build_index([turned.slice(0, 7), turned.slice(7)], ABOUT)
 
 
 def test_a_full_bucket_is_cut_at_the_smallest_ids(tmp_path: Path) -> None:
-    old = named(*[text(0)] * (module._NEAREST + 20))
+    old = named(*[text(0)] * 500)
     (outcome,) = known(tmp_path, old).apply(docs(text(0) + " end"))
     assert outcome == Drop("known_near", f"old/{min(old['id'].to_pylist())}")
 
 
 @pytest.mark.parametrize(
-    "change", ["cut", "flip first", "flip last", "head", "empty", "text", "long"]
+    "change", ["cut", "flip first", "flip last", "head", "seed", "lengths", "empty", "text", "long"]
 )
 def test_an_index_that_is_not_whole_is_refused(tmp_path: Path, change: str) -> None:
     data = build_index([named(text(0), text(500))], ABOUT)
@@ -146,6 +159,8 @@ def test_an_index_that_is_not_whole_is_refused(tmp_path: Path, change: str) -> N
         "flip first": data[:head] + bytes([data[head] ^ 1]) + data[head + 1 :],
         "flip last": data[:-1] + bytes([data[-1] ^ 1]),
         "head": data.replace(b'"documents": 2', b'"documents": 3').replace(b"index/1", b"index/9"),
+        "seed": data.replace(b'"seed": 1', b'"seed": 2'),
+        "lengths": data.replace(b'"documents": 2', b'"documents": 3'),
         "empty": b"", "text": b"no index\n", "long": data + bytes(16),
     }[change]  # fmt: skip
     path = tmp_path / "bad.index"
