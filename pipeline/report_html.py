@@ -23,7 +23,7 @@ from .plots import Series, bars, histogram, number
 from .registry import build
 from .report import human, report_lines
 from .samples import Sample, by_reason, dropped_samples, kept_samples, survivors
-from .stage import Stage
+from .stage import Side, Stage
 
 MOST_ROWS = 200_000
 """Documents whose signals are drawn; of more, those of the first partitions, which are a sample by
@@ -65,6 +65,8 @@ class Threshold:
     reason: str
     signal: str
     bound: float
+    side: Side
+    """With "low" a value under the bound is dropped, with "high" one over it."""
 
 
 def html_report(root: Path) -> str:
@@ -100,8 +102,8 @@ def thresholds_of(plan: Plan) -> list[Threshold]:
     found = []
     for entry in plan.recipe["steps"]:
         made = build(entry["stage"], entry["params"], f"step {entry['id']}")
-        for reason, signal, bound in made.thresholds() if isinstance(made, Stage) else ():
-            found.append(Threshold(entry["id"], reason, signal, float(bound)))
+        for reason, signal, bound, side in made.thresholds() if isinstance(made, Stage) else ():
+            found.append(Threshold(entry["id"], reason, signal, float(bound), side))
     return found
 
 

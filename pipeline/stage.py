@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from .document import Document, Outcome, Page, Record, Scalar
+from .document import Document, Drop, Outcome, Page, Record, Scalar
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["source", "map", "measure", "decide", "barrier", "sink"]
 SignalType = Literal["int", "float", "bool", "str"]
+Side = Literal["low", "high"]
 
 
 class Asset(str):
@@ -78,9 +79,15 @@ class Stage:
         """CPU seconds of processes that the stage runs beside this one, so far."""
         return 0.0
 
-    def thresholds(self) -> Sequence[tuple[str, str, float]]:
-        """(reason, signal, bound) of what the stage decides by numbers, for reports."""
+    def thresholds(self) -> Sequence[tuple[str, str, float, Side]]:
+        """(reason, signal, bound, side) of what the stage decides by numbers, for reports: with
+        "low" a value under the bound is dropped, with "high" one over it."""
         return ()
+
+    def broken(self, batch: Sequence[Any]) -> list[list[Drop]]:
+        """All drops that each document earns, not only the first, which is the one that `apply`
+        gives. Changes nothing. A stage with one rule need not write it."""
+        return [[o] if isinstance(o, Drop) else [] for o in self.apply(batch)]
 
     def close(self) -> None:
         """Release what `setup` took (worker processes, files)."""
@@ -204,5 +211,5 @@ AnyStage = Stage | Source | Barrier | Sink
 
 __all__ = [
     "AnyStage", "Asset", "AuxPhase", "Barrier", "Document", "InputFile", "Kind", "NoParams",
-    "Outcome", "Page", "Record", "Scalar", "SignalType", "Sink", "Source", "Stage",
+    "Outcome", "Page", "Record", "Scalar", "Side", "SignalType", "Sink", "Source", "Stage",
 ]  # fmt: skip

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from corpusmill.pipeline.document import Document, Outcome
-from corpusmill.pipeline.stage import Kind, Stage
+from corpusmill.pipeline.document import Document, Drop, Outcome
+from corpusmill.pipeline.stage import Kind, Side, Stage
 
 from .rules import Bound, Rules, Scope
 
@@ -46,9 +46,13 @@ class Fineweb(Stage):
         """Reads the bounds of languages, where a file of them is named."""
         self._rules.setup()
 
-    def thresholds(self) -> list[tuple[str, str, float]]:
+    def thresholds(self) -> list[tuple[str, str, float, Side]]:
         """The bounds of the rules."""
         return self._rules.thresholds()
+
+    def broken(self, batch: Sequence[Document]) -> list[list[Drop]]:
+        """All rules that each document breaks."""
+        return self._rules.broken(batch)
 
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         """Drops by the first rule that a document breaks."""

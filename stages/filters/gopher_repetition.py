@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
-from corpusmill.pipeline.document import Document, Outcome
-from corpusmill.pipeline.stage import Kind, Stage
+from corpusmill.pipeline.document import Document, Drop, Outcome
+from corpusmill.pipeline.stage import Kind, Side, Stage
 
 from .rules import Bound, Rules, Scope
 
@@ -52,9 +52,13 @@ class GopherRepetition(Stage):
         """Reads the bounds of languages, where a file of them is named."""
         self._rules.setup()
 
-    def thresholds(self) -> list[tuple[str, str, float]]:
+    def thresholds(self) -> list[tuple[str, str, float, Side]]:
         """The bounds of the rules."""
         return self._rules.thresholds()
+
+    def broken(self, batch: Sequence[Document]) -> list[list[Drop]]:
+        """All rules that each document breaks."""
+        return self._rules.broken(batch)
 
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         """Drops by the first rule that a document breaks."""

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from corpusmill.pipeline.document import Document, Drop, Outcome
 from corpusmill.pipeline.errors import ConfigError
-from corpusmill.pipeline.stage import Kind, Stage
+from corpusmill.pipeline.stage import Kind, Side, Stage
 from corpusmill.stages.measure.language_codes import LANGUAGES, UNDETERMINED
 
 from .rules import as_number, missing
@@ -60,6 +60,11 @@ class LanguageFilter(Stage):
 
     reads: tuple[str, ...] = ("lang", "lang_score")
     reasons: tuple[str, ...] = ("language", "language_score")
+
+    def thresholds(self) -> list[tuple[str, str, float, Side]]:
+        """The smallest score, where one is set."""
+        least = self.params.min_score
+        return [("language_score", "lang_score", least, "low")] if least > 0 else []
 
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         """Drops by language (value: the code), then by score (value: the score)."""

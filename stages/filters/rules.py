@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from corpusmill.pipeline.document import Document, Drop, Outcome, Scalar
 from corpusmill.pipeline.errors import AssetError, ConfigError, StageError
-from corpusmill.pipeline.stage import Asset
+from corpusmill.pipeline.stage import Asset, Side
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,11 @@ def first_broken(document: Document, bounds: Sequence[Bound], stage: str) -> Dro
 
     Raises StageError if a signal that every measured document has is absent.
     """
+    return next(all_broken(document, bounds, stage), None)
+
+
+def all_broken(document: Document, bounds: Sequence[Bound], stage: str) -> Iterator[Drop]:
+    """The drops by all bounds that the document breaks, in order; see `first_broken`."""
     for bound in bounds:
         if bound.low is None and bound.high is None:
             continue
@@ -56,8 +61,7 @@ def first_broken(document: Document, bounds: Sequence[Bound], stage: str) -> Dro
         if (bound.low is not None and not number >= bound.low) or (
             bound.high is not None and not number <= bound.high
         ):  # "not >=" rather than "<": not a number is out of bounds
-            return Drop(bound.reason, value)
-    return None
+            yield Drop(bound.reason, value)
 
 
 def missing(stage: str, signal: str, document: Document) -> StageError:
@@ -139,27 +143,32 @@ class Rules:
                 hint='a JSON object such as {"de": {"max_mean_word": 12.0}}',
             ) from error
 
-    def thresholds(self) -> list[tuple[str, str, float]]:
-        """(reason, signal, bound) of the bounds that are set, but those of single languages."""
+    def thresholds(self) -> list[tuple[str, str, float, Side]]:
+        """(reason, signal, bound, side) of the bounds that are set, but those of single
+        languages."""
+        sides: tuple[Side, Side] = ("low", "high")
         return [
-            (b.reason, b.signal, float(bound))
+            (b.reason, b.signal, float(bound), side)
             for b in self._bounds
-            for bound in (b.low, b.high)
+            for bound, side in zip((b.low, b.high), sides, strict=True)
             if bound is not None
         ]
 
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         """Drops by the first rule that a document of the scope breaks."""
-        outcomes: list[Outcome] = []
-        for document in batch:
-            if not self._holds(document):
-                outcomes.append(document)
-                continue
-            bounds = self._bounds
-            if self._by_language:
-                bounds = self._by_language.get(str(document.signals.get("lang")), bounds)
-            outcomes.append(first_broken(document, bounds, self._stage) or document)
-        return outcomes
+        return [next(self._drops(document), None) or document for document in batch]
+
+    def broken(self, batch: Sequence[Document]) -> list[list[Drop]]:
+        """All rules that each document breaks."""
+        return [list(self._drops(document)) for document in batch]
+
+    def _drops(self, document: Document) -> Iterator[Drop]:
+        if not self._holds(document):
+            return
+        bounds = self._bounds
+        if self._by_language:
+            bounds = self._by_language.get(str(document.signals.get("lang")), bounds)
+        yield from all_broken(document, bounds, self._stage)
 
     def _holds(self, document: Document) -> bool:
         scope = self._scope

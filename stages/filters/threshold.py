@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from corpusmill.pipeline.document import Document, Drop, Outcome
 from corpusmill.pipeline.errors import ConfigError
-from corpusmill.pipeline.stage import Kind, Stage
+from corpusmill.pipeline.stage import Kind, Side, Stage
 
 from .rules import as_number, missing
 
@@ -59,11 +59,14 @@ class Threshold(Stage):
         self.reads = (params.signal,)
         self.reasons = (f"{params.signal}_below", f"{params.signal}_above")
 
-    def thresholds(self) -> list[tuple[str, str, float]]:
+    def thresholds(self) -> list[tuple[str, str, float, Side]]:
         """The bounds that are given."""
         p: Params = self.params
-        pairs = zip(self.reasons, (p.min, p.max), strict=True)
-        return [(reason, p.signal, bound) for reason, bound in pairs if bound is not None]
+        sides: tuple[Side, Side] = ("low", "high")
+        rows = zip(self.reasons, (p.min, p.max), sides, strict=True)
+        return [
+            (reason, p.signal, bound, side) for reason, bound, side in rows if bound is not None
+        ]
 
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         """Raises StageError for a signal that is absent (unless allowed) or not a number."""
