@@ -133,6 +133,10 @@ def _look_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def _stage_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     sub = _verb(verbs, "extract", "the text of an HTML file, or of a JSONL with a field html")
     sub.add_argument("file", nargs="?", metavar="FILE.html")
+    sub = _verb(verbs, "mix", "what a mix takes of each domain, or what another one changes")
+    sub.add_argument("what", choices=["plan", "diff"])
+    sub.add_argument("things", nargs="+", metavar="RUN|RECIPE|A B")
+    sub.add_argument("--run", metavar="RUN", help="the run that a recipe's counts come from")
     sub.add_argument("--jsonl", nargs=2, metavar=("IN", "OUT"))
     sub.add_argument("--url")
     sub.add_argument("--tier", default="default")

@@ -1,142 +1,70 @@
 """Which documents go into a mix, how often and in which order: pure functions, no engine.
 
-A mix names domains by rules on columns (source, language, host, licence, …) and gives each a
-weight of a total or a budget of its own, in tokens (the end-of-text token of each document is
-counted). What is taken follows from keyed hashes of (seed, document id, copy number) alone:
+A mix names domains by rules on columns (source, language, host, quality, …) and says how many
+tokens each gives (the end-of-text token of each document is counted), in one phase or several.
+What is taken follows from keyed hashes of (seed, document id, copy number) alone:
 
-* a domain's budget is *whole* copies of all its documents plus, for what remains, the documents
-  that come first in the keyed order of the next copy; the document at the border is cut to the
-  exact count and flagged;
-* so a smaller budget takes a subset of what a larger one takes, and whether one document is
-  taken can be recomputed anywhere from a `Share` (a few numbers per domain), its id and the seed.
+* a domain's documents stand in the keyed order of copy 0, then in that of copy 1, and so on;
+  each phase takes the next piece of that sequence, so that none repeats a document before all
+  have been taken once; the document at the border is cut to the exact count and flagged, and
+  the next phase begins with the one behind it;
+* a rung of the ladder takes a beginning of each piece: a smaller budget is a part of a larger
+  one, and whether one document is taken can be recomputed anywhere from a `Share` (a few numbers
+  per domain), its id and the seed.
 
 Amounts are integers and shares are exact fractions: no result hangs on a float's last bit.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .errors import ConfigError
-from .order import below, key_hex, order_keys, sorted_by
-
-HELDOUT = "heldout"
-"""Name of the domain that held-out documents go to; no rule may use it."""
+from .mix_budgets import Budget, apportion, budgets, caps, domain_names, phase_totals
+from .mix_params import (
+    Domain,
+    MixParams,
+    Phase,
+    Policy,
+    decimal,
+    exact,
+    scale_name,
+    scale_of,
+)
+from .mix_rules import (
+    HELDOUT,
+    DomainRule,
+    Rule,
+    assign,
+    check_name,
+    check_rules,
+    domain_of,
+    domains_of,
+)
+from .order import Keys, below, key_hex, order_keys, sorted_by
 
 EPOCHS_WARNED = 4
 """More passes than this over a domain are warned of: up to 4 passes a repeated token is worth
 nearly as much as a new one, beyond it quickly less (Muennighoff et al. 2023, section 6)."""
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-
-
-class Rule(Protocol):
-    """What names a domain: documents whose columns match all patterns of `match`."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def match(self) -> Mapping[str, str]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class DomainRule:
-    """A `Rule` and nothing more. A pattern is alternatives separated by ``|``; ``*`` in one
-    stands for any characters, everything else for itself: ``{lang: "de|fr", host: "*.gov"}``.
-    An absent value matches no pattern. The first rule that matches wins; an empty `match`
-    takes all that is left."""
-
-    name: str
-    match: Mapping[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        check_name(self.name)
-
-
-@dataclass(frozen=True, slots=True)
-class Domain:
-    """One domain of a mix: a `Rule` (see `DomainRule`) with either a `weight` (share of the
-    mix's total) or a budget in `tokens`. `max_epochs` bounds how often a document may be
-    repeated (default 1: never without being asked)."""
-
-    name: str
-    match: Mapping[str, str] = field(default_factory=dict)
-    weight: float | None = None
-    tokens: int | None = None
-    max_epochs: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_name(self.name)
-        if self.weight is not None and self.tokens is not None:
-            raise ConfigError(f"mix domain {self.name!r} has both weight and tokens")
-        if self.weight is not None and not self.weight > 0:
-            raise ConfigError(f"mix domain {self.name!r}: weight {self.weight} is not above 0")
-        if self.tokens is not None and self.tokens < 1:
-            raise ConfigError(f"mix domain {self.name!r}: tokens {self.tokens} is below 1")
-        if not 1 <= self.max_epochs < 1e6:
-            raise ConfigError(f"mix domain {self.name!r}: max_epochs {self.max_epochs}")
-
-
-@dataclass(frozen=True, slots=True)
-class MixParams:
-    """A mix. Three forms:
-
-    * no `domains`: each source is a domain; `tokens` in all are taken in proportion to size
-      (None: everything once);
-    * `domains` with weights that sum to 1, and `tokens`, the total;
-    * `domains` without weights and no total: each takes its own `tokens`, or everything once.
-
-    A domain that cannot give what it should within its `max_epochs` is an error, or, with
-    `shortfall` = "renormalise", gives what it has; what is missing is then taken from the other
-    weighted domains in proportion to their weights, as far as they go.
-    """
-
-    domains: tuple[Domain, ...] = ()
-    tokens: int | None = None
-    shortfall: Literal["error", "renormalise"] = "error"
-
-    def __post_init__(self) -> None:
-        check_rules(self.domains)
-        if self.tokens is not None and self.tokens < 1:
-            raise ConfigError(f"mix: tokens {self.tokens} is below 1")
-        weighted = [d for d in self.domains if d.weight is not None]
-        if weighted:
-            if len(weighted) != len(self.domains):
-                bare = next(d.name for d in self.domains if d.weight is None)
-                raise ConfigError(
-                    f"mix domain {bare!r} has no weight but others have",
-                    hint="give every domain a weight, or none",
-                )
-            if self.tokens is None:
-                raise ConfigError("mix has weights but no total", hint="add mix.tokens")
-            total = sum((exact(d.weight) for d in weighted if d.weight is not None), Fraction(0))
-            if abs(total - 1) > Fraction(1, 10**6):
-                raise ConfigError(
-                    f"mix weights sum to {decimal(total)}, not 1",
-                    hint="weights are shares of mix.tokens",
-                )
-        elif self.domains and self.tokens is not None:
-            raise ConfigError(
-                "mix has a total but its domains have no weights",
-                hint="give every domain a weight, or leave mix.tokens out",
-            )
+Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What a mix takes of one domain. Counts of tokens include each document's end-of-text.
+    """What a mix takes of one domain, for one phase and one rung of the ladder ("" where there
+    are none). Counts of tokens include each document's end-of-text.
 
-    Copies 0 … `full_copies` - 1 of every document are taken whole. Of copy `full_copies` those
-    documents are taken whole whose order key is below `bound` (32 hex digits; "" takes none),
-    and `cut` tokens of the one whose key equals it (0: none).
+    It begins in copy `from_copy` with the documents whose order key is `from_key` (32 hex digits;
+    "" is the copy's beginning) or above, and ends in copy `until_copy` before those whose key is
+    `until_key` or above ("" ends at the copy's beginning), but for `cut` tokens of the one whose
+    key equals it (0: none).
     """
 
     domain: str
@@ -144,13 +72,23 @@ class Share:
     available: int
     wanted: int
     taken: int
-    full_copies: int = 0
-    bound: str = ""
+    phase: str = ""
+    scale: str = ""
+    from_copy: int = 0
+    from_key: str = ""
+    until_copy: int = 0
+    until_key: str = ""
     cut: int = 0
     copies: int = 0
     """Copies of documents taken, the cut one included."""
     distinct: int = 0
     """Documents of which at least a part is taken."""
+
+    @property
+    def stream(self) -> str:
+        """The folder below ``shards/``: rung, phase and domain, as far as there are any."""
+        parts = (scale_name(self.scale) if self.scale else "", self.phase, self.domain)
+        return "/".join(p for p in parts if p)
 
     @property
     def shortfall(self) -> int:
@@ -159,237 +97,179 @@ class Share:
     @property
     def epochs(self) -> str:
         """Passes over the domain, as a decimal string with six digits."""
-        return decimal(Fraction(self.taken, self.available)) if self.available else "0.000000"
+        return decimal(exact_ratio(self.taken, self.available))
 
     def to_json(self) -> dict[str, Any]:
         """Integers and strings only, for notes and manifests; `from_json` reads it back."""
         return {
+            "stream": self.stream, "phase": self.phase, "scale": self.scale,
             "domain": self.domain, "documents": self.documents, "available": self.available,
             "wanted": self.wanted, "taken": self.taken, "shortfall": self.shortfall,
-            "epochs": self.epochs, "full_copies": self.full_copies, "bound": self.bound,
+            "epochs": self.epochs, "from_copy": self.from_copy, "from_key": self.from_key,
+            "until_copy": self.until_copy, "until_key": self.until_key,
             "cut": self.cut, "copies": self.copies, "distinct": self.distinct,
         }  # fmt: skip
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Share:
-        derived = {"shortfall", "epochs"}
+        derived = {"stream", "shortfall", "epochs"}
         return cls(**{k: v for k, v in row.items() if k not in derived})
 
 
 @dataclass(frozen=True, slots=True)
 class MixPlan:
-    """The shares of all domains in their order, and what a user should hear of them."""
+    """The shares in the order phase, domain; then those of the ladder, then what is held out;
+    and what a user should hear of them."""
 
     shares: tuple[Share, ...]
     warnings: tuple[str, ...] = ()
 
     @property
     def tokens(self) -> int:
-        return sum(s.taken for s in self.shares)
+        """Tokens of the whole mix; rungs of the ladder are parts of it, and not added."""
+        return sum(s.taken for s in self.shares if not s.scale)
 
 
-def exact(number: float) -> Fraction:
-    """The decimal number that a float is written as: 0.1 is one tenth."""
-    return Fraction(repr(number))
+def exact_ratio(part: int, whole: int) -> Fraction:
+    """`part` / `whole`, 0 of nothing."""
+    return Fraction(part, whole) if whole else Fraction(0)
 
 
-def decimal(value: Fraction, digits: int = 6) -> str:
-    """A fraction as a decimal string, rounded down."""
-    scaled = value.numerator * 10**digits // value.denominator
-    return f"{scaled // 10**digits}.{scaled % 10**digits:0{digits}d}"
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """A place in a domain's sequence: before the document with `key` ("" : the first) of `copy`,
+    `position` tokens from the beginning of all."""
+
+    copy: int = 0
+    key: str = ""
+    position: int = 0
 
 
-def check_name(name: str) -> None:
-    """Raises ConfigError unless `name` can be a domain: it becomes a folder's name."""
-    if not _NAME.fullmatch(name) or name == HELDOUT:
-        raise ConfigError(
-            f"{name!r} cannot name a domain",
-            hint=f"letters, digits, '.', '_' and '-', not {HELDOUT!r}",
-        )
+class _Sequence:
+    """A domain's documents in the keyed orders of its copies."""
+
+    def __init__(self, seed: int, ids: Sequence[str], n_tokens: Counts) -> None:
+        self._seed, self._ids, self.n_tokens = seed, ids, n_tokens
+        self.total = int(n_tokens.sum())
+        self._copies: dict[int, tuple[Keys, Counts, Counts]] = {}
+
+    def order(self, copy: int) -> tuple[Keys, Counts, Counts]:
+        """Keys in their order, the rows that they belong to, and where each ends in tokens."""
+        if copy not in self._copies:
+            keys = order_keys(self._seed, self._ids, copy)
+            order = sorted_by(keys)
+            if len(self._copies) > 1:  # one phase and its rungs look at two at most
+                del self._copies[min(self._copies)]
+            self._copies[copy] = (keys[order], order, np.cumsum(self.n_tokens[order]))
+        return self._copies[copy]
+
+    def rows(self, copy: int, low: str, high: str | None) -> Counts:
+        """The rows of one copy with keys from `low` up to, without, `high` (None: to the end)."""
+        keys, order, _ = self.order(copy)
+        first = _place(keys, low) if low else 0
+        return order[first : _place(keys, high) if high is not None else None]
 
 
-def check_rules(rules: Sequence[Rule]) -> None:
-    """Raises ConfigError if two rules share a name."""
-    names = [r.name for r in rules]
-    twice = next((n for i, n in enumerate(names) if n in names[:i]), None)
-    if twice is not None:
-        raise ConfigError(f"two domains are named {twice!r}")
-
-
-def domain_of(columns: Mapping[str, object], rules: Sequence[Rule]) -> str | None:
-    """The domain of one document: the first rule that its columns match, None if none does.
-    Without rules its ``source``."""
-    return domains_of({k: [v] for k, v in columns.items()}, rules, 1)[0]
-
-
-def domains_of(
-    columns: Mapping[str, Sequence[object]], rules: Sequence[Rule], count: int
-) -> list[str | None]:
-    """`domain_of` for `count` documents given by columns; an absent column is absent values."""
-    if not rules:
-        return [None if v is None else str(v) for v in columns["source"]]
-    result: list[str | None] = [None] * count
-    left = list(range(count))
-    for rule in rules:
-        hits = left
-        for name, pattern in rule.match.items():
-            values = columns.get(name)
-            if values is None:
-                hits = []
-                break
-            wanted = _pattern(pattern)
-            hits = [
-                i for i in hits
-                if values[i] is not None and wanted.fullmatch(_as_text(values[i]))
-            ]  # fmt: skip
-        for i in hits:
-            result[i] = rule.name
-        left = [i for i in left if result[i] is None]
-    return result
-
-
-def _pattern(pattern: str) -> re.Pattern[str]:
-    """`a|b*` as a regular expression."""
-    parts = (".*".join(re.escape(p) for p in a.split("*")) for a in pattern.split("|"))
-    return re.compile("|".join(f"(?:{p})" for p in parts), re.DOTALL)
-
-
-def _as_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def apportion(total: int, weights: Sequence[Fraction]) -> list[int]:
-    """Whole numbers in proportion to `weights` that sum to `total`: rounded down, and what
-    is missing goes to the largest remainders (the earlier of equal ones)."""
-    whole = sum(weights, Fraction(0))
-    if whole == 0:
-        return [0] * len(weights)
-    quotas = [total * w / whole for w in weights]
-    result = [q.numerator // q.denominator for q in quotas]
-    by_remainder = sorted(range(len(quotas)), key=lambda i: (result[i] - quotas[i], i))
-    for i in by_remainder[: total - sum(result)]:
-        result[i] += 1
-    return result
-
-
-def budgets(params: MixParams, available: Mapping[str, int]) -> dict[str, tuple[int, int]]:
-    """Tokens ``(wanted, to take)`` per domain, given what each has.
-
-    Raises ConfigError on a shortfall unless `params.shortfall` is "renormalise".
-    """
-    if params.domains:
-        names = [d.name for d in params.domains]
-        caps = {d.name: _cap(available.get(d.name, 0), d.max_epochs) for d in params.domains}
-    else:
-        names = sorted(available)
-        caps = dict(available)
-    weights: dict[str, Fraction] = {}
-    if not params.domains and params.tokens is not None:
-        weights = {n: Fraction(available[n]) for n in names}
-    else:
-        weights = {d.name: exact(d.weight) for d in params.domains if d.weight is not None}
-    if params.tokens is not None:
-        wanted = dict(
-            zip(names, apportion(params.tokens, [weights[n] for n in names]), strict=True)
-        )
-    else:
-        own = {d.name: d.tokens for d in params.domains}
-        wanted = {}
-        for n in names:
-            tokens = own.get(n)
-            wanted[n] = available.get(n, 0) if tokens is None else tokens
-    short = [n for n in names if wanted[n] > caps[n]]
-    if not names and params.tokens is not None:
-        short = ["(all)"]
-    if short and params.shortfall == "error":
-        said = "; ".join(
-            f"{n}: wanted {wanted.get(n, params.tokens)}, has {available.get(n, 0)}, "
-            f"may give {caps.get(n, 0)}"
-            for n in short
-        )  # fmt: skip
-        raise ConfigError(
-            f"mix: not enough tokens ({said})",
-            hint="lower the budget, raise max_epochs, or set shortfall: renormalise",
-        )
-    take = {n: min(wanted[n], caps[n]) for n in names}
-    if short and params.tokens is not None:
-        take = _fill(params.tokens, names, weights, caps)
-    return {n: (wanted[n], take[n]) for n in names}
-
-
-def _cap(available: int, max_epochs: float) -> int:
-    most = available * exact(max_epochs)
-    return most.numerator // most.denominator
-
-
-def _fill(
-    total: int, names: Sequence[str], weights: Mapping[str, Fraction], caps: Mapping[str, int]
-) -> dict[str, int]:
-    """Shares of `total` by weight where none exceeds its cap; what a capped one leaves goes
-    to the others by weight."""
-    take: dict[str, int] = {}
-    open_ = list(names)
-    while open_:
-        left = total - sum(take.values())
-        shares = dict(zip(open_, apportion(left, [weights[n] for n in open_]), strict=True))
-        full = [n for n in open_ if shares[n] >= caps[n]]
-        if not full:
-            return {**take, **shares}
-        take.update({n: caps[n] for n in full})
-        open_ = [n for n in open_ if n not in take]
-    return take
+def _place(keys: Keys, bound: str) -> int:
+    """Where the first of the sorted `keys` stands that is not below `bound`."""
+    return int(np.count_nonzero(below(keys, bound)[0]))
 
 
 def select(
     domain: str,
     ids: Sequence[str],
-    n_tokens: npt.NDArray[np.int64],
+    n_tokens: Counts,
     *,
     seed: int,
     take: int,
     wanted: int | None = None,
-) -> Share:
+    start: Cursor | None = None,
+) -> tuple[Share, Cursor]:
     """The share of one domain whose documents have `ids` and `n_tokens` (each at least 1), in
-    any order, of which exactly `take` tokens are to be taken."""
-    available = int(n_tokens.sum())
-    count = len(ids)
+    any order, of which exactly `take` tokens from `start` on are to be taken; and where it ends."""
+    return _select(domain, _Sequence(seed, ids, n_tokens), take, wanted, start or Cursor())
+
+
+def _select(
+    domain: str, whole: _Sequence, take: int, wanted: int | None, start: Cursor
+) -> tuple[Share, Cursor]:
+    count = len(whole.n_tokens)
     said = take if wanted is None else wanted
-    if take == 0 or count == 0:
-        return Share(domain, count, available, said, 0)
-    full, rest = divmod(take, available)
-    if rest == 0:
-        return Share(
-            domain, count, available, said, take,
-            full_copies=full, copies=full * count, distinct=count,
-        )  # fmt: skip
-    keys = order_keys(seed, ids, full)
-    order = sorted_by(keys)
-    ends = np.cumsum(n_tokens[order])
-    whole = int(np.searchsorted(ends, rest, side="right"))
-    cut = rest - (int(ends[whole - 1]) if whole else 0)
-    partial = whole + (1 if cut else 0)
-    return Share(
-        domain, count, available, said, take,
-        full_copies=full, bound=key_hex(keys[order[whole]]), cut=cut,
-        copies=full * count + partial, distinct=count if full else partial,
+    empty = Share(
+        domain, count, whole.total, said, 0, from_copy=start.copy, from_key=start.key,
+        until_copy=start.copy, until_key=start.key,
     )  # fmt: skip
+    if take == 0 or count == 0:
+        return empty, start
+    passed = start.position - start.copy * whole.total
+    copies, rest = divmod(passed + take, whole.total)
+    until = start.copy + copies
+    if rest == 0:
+        end = Cursor(until, "", until * whole.total)
+        cut, partial = 0, np.zeros(0, dtype=np.int64)
+    else:
+        keys, order, ends = whole.order(until)
+        n = int(np.searchsorted(ends, rest, side="right"))
+        before = int(ends[n - 1]) if n else 0
+        cut = rest - before
+        end = Cursor(until, key_hex(keys[n]), until * whole.total + before)
+        if cut:  # the next share begins behind the document that is cut here
+            follows = n + 1 < count
+            after = Cursor(
+                until if follows else until + 1, key_hex(keys[n + 1]) if follows else "",
+                until * whole.total + int(ends[n]),
+            )  # fmt: skip
+        partial = order[n : n + 1] if cut else order[:0]
+    share = replace(empty, taken=take, until_copy=end.copy, until_key=end.key, cut=cut)
+    seen = np.zeros(count, dtype=np.bool_)
+    seen[partial] = True
+    number = len(partial)
+    for copy, low, high in _spans(share):
+        rows = whole.rows(copy, low, high) if low or high is not None else slice(None)
+        seen[rows] = True
+        number += count if isinstance(rows, slice) else len(rows)
+    share = replace(share, copies=number, distinct=int(np.count_nonzero(seen)))
+    return share, after if cut else end
+
+
+def _spans(share: Share) -> list[tuple[int, str, str | None]]:
+    """The copies of which whole documents are taken: number, least key, and key to stop at."""
+    spans: list[tuple[int, str, str | None]] = []
+    for copy in range(share.from_copy, share.until_copy + 1):
+        low = share.from_key if copy == share.from_copy else ""
+        last = copy == share.until_copy
+        if last and share.until_key in ("", low):
+            break
+        spans.append((copy, low, share.until_key if last else None))
+    return spans
 
 
 def copies_of(
-    share: Share, ids: Sequence[str], n_tokens: npt.NDArray[np.int64], *, seed: int
-) -> list[tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+    share: Share, ids: Sequence[str], n_tokens: Counts, *, seed: int
+) -> list[tuple[int, Counts, Counts]]:
     """Which of these documents of the domain (any subset of it) are taken: per copy number the
     rows and the tokens to take of each."""
     everything = np.arange(len(ids), dtype=np.int64)
-    result = [(c, everything, n_tokens) for c in range(share.full_copies)]
-    if share.bound:
-        keys = order_keys(seed, ids, share.full_copies)
-        less, equal = below(keys, share.bound)
-        if share.cut == 0:
-            equal[:] = False
-        rows = everything[less | equal]
-        take = np.where(equal, share.cut, n_tokens)[rows]
-        result.append((share.full_copies, rows, take))
+    result = []
+    for copy in range(share.from_copy, share.until_copy + 1):
+        low = share.from_key if copy == share.from_copy else ""
+        high = share.until_key if copy == share.until_copy else None
+        if not low and high is None:
+            result.append((copy, everything, n_tokens))
+            continue
+        if high == "":
+            break
+        keys = order_keys(seed, ids, copy)
+        taken = np.ones(len(ids), dtype=np.bool_)
+        take = n_tokens
+        if low:
+            taken &= ~below(keys, low)[0]
+        if high is not None:
+            less, equal = below(keys, high)
+            taken &= less | (equal if share.cut else np.zeros_like(equal))
+            take = np.where(equal, share.cut, n_tokens) if share.cut else n_tokens
+        rows = everything[taken]
+        result.append((copy, rows, take[rows]))
     return result
 
 
@@ -397,7 +277,7 @@ def plan_mix(
     params: MixParams,
     domains: Sequence[str],
     ids: Sequence[str],
-    n_tokens: npt.NDArray[np.int64],
+    n_tokens: Counts,
     *,
     seed: int,
 ) -> MixPlan:
@@ -415,26 +295,73 @@ def plan_mix(
         if params.domains and name not in known:
             raise ConfigError(f"mix: no domain is named {name!r}")
         check_name(name)
+    none = np.zeros(0, dtype=np.int64)
     available = {d: int(n_tokens[r].sum()) for d, r in rows.items()}
-    warnings = []
-    shares = []
-    for name, (wanted, take) in budgets(params, available).items():
-        r = rows.get(name, np.zeros(0, dtype=np.int64))
-        share = select(
-            name, [ids[i] for i in r.tolist()], n_tokens[r], seed=seed, take=take, wanted=wanted
-        )  # fmt: skip
-        shares.append(share)
-        if share.available and share.taken > EPOCHS_WARNED * share.available:
-            warnings.append(f"{name}: {share.epochs} epochs, more than {EPOCHS_WARNED}")
-        if share.shortfall > 0:
-            warnings.append(f"{name}: {share.shortfall} tokens short of {share.wanted}")
-        if not share.documents:
-            warnings.append(f"{name}: no documents")
-    if params.tokens is not None and (missing := params.tokens - sum(s.taken for s in shares)):
-        warnings.append(f"mix: {missing} tokens short of {params.tokens}")
+    parts = {
+        name: _Sequence(seed, [ids[i] for i in r.tolist()], n_tokens[r])
+        for name in domain_names(params, available)
+        for r in (rows.get(name, none),)
+    }
+    shares: list[Share] = []
+    rungs: list[Share] = []
+    cursors = {name: Cursor() for name in parts}
+    for phase, of in _phase_budgets(params, available, cursors):
+        for name, (wanted, take) in of.items():
+            here = cursors[name]
+            share, cursors[name] = _select(name, parts[name], take, wanted, here)
+            shares.append(replace(share, phase=phase))
+            for scale in params.ladder:
+                part = scale_of(scale)
+                less = take * part.numerator // part.denominator
+                small, _ = _select(name, parts[name], less, None, here)
+                rungs.append(replace(small, phase=phase, scale=scale))
+    warnings = _warnings(params, shares)
+    rungs.sort(key=lambda s: params.ladder.index(s.scale))
+    shares += rungs
     if held is not None:
         n = n_tokens[held]
-        shares.append(
-            select(HELDOUT, [ids[i] for i in held.tolist()], n, seed=seed, take=int(n.sum()))
-        )
+        of_held = [ids[i] for i in held.tolist()]
+        shares.append(select(HELDOUT, of_held, n, seed=seed, take=int(n.sum()))[0])
     return MixPlan(tuple(shares), tuple(warnings))
+
+
+def _phase_budgets(
+    params: MixParams, available: Mapping[str, int], cursors: Mapping[str, Cursor]
+) -> Iterator[tuple[str, dict[str, Budget]]]:
+    """``(phase name, budgets)`` one after the other; `cursors` move on between them."""
+    if not params.phases:
+        yield "", budgets(params, available)
+        return
+    most = caps(params, available)
+    for phase, total in phase_totals(params):
+        left = {n: max(0, most[n] - c.position) for n, c in cursors.items()}
+        yield phase.name, budgets(params, available, phase=phase, total=total, left=left)
+
+
+def _warnings(params: MixParams, shares: Sequence[Share]) -> list[str]:
+    warnings = []
+    names = list(dict.fromkeys(s.domain for s in shares))
+    for name in names:
+        mine = [s for s in shares if s.domain == name]
+        taken, available = sum(s.taken for s in mine), mine[0].available
+        if available and taken > EPOCHS_WARNED * available:
+            epochs = decimal(exact_ratio(taken, available))
+            warnings.append(f"{name}: {epochs} epochs, more than {EPOCHS_WARNED}")
+        for share in mine:
+            if share.shortfall > 0:
+                where = f"{share.phase}: {name}" if share.phase else name
+                warnings.append(f"{where}: {share.shortfall} tokens short of {share.wanted}")
+        if not mine[0].documents:
+            warnings.append(f"{name}: no documents")
+    total = params.tokens if not params.phases else sum(t for _, t in phase_totals(params))
+    if total is not None and (missing := total - sum(s.taken for s in shares)):
+        warnings.append(f"mix: {missing} tokens short of {total}")
+    return warnings
+
+
+__all__ = [
+    "EPOCHS_WARNED", "HELDOUT", "Budget", "Cursor", "Domain", "DomainRule", "MixParams", "MixPlan",
+    "Phase", "Policy", "Rule", "Share", "apportion", "assign", "budgets", "check_rules",
+    "copies_of", "decimal", "domain_of", "domains_of", "exact", "plan_mix",
+    "scale_name", "scale_of", "select",
+]  # fmt: skip

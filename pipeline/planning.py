@@ -333,6 +333,9 @@ def make_plan(recipe: Recipe) -> Plan:
         "name": recipe.name, "version": recipe.version, "seed": recipe.seed,
         "sample": recipe.sample_share, "sources": source_ids,
         "steps": [identities[s.id] for s in recipe.steps],
+            what = identities[step.id]
+            if aux.depends is not None:
+                what = {**what, "params": getattr(step.made, aux.depends)()}
         "products": [identities[s.id] for s in recipe.products],
     }  # fmt: skip
     data: dict[str, Any] = {

@@ -126,7 +126,7 @@ def file_rows(folder: RunFolder) -> list[dict[str, Any]]:
         }  # fmt: skip
         stem = room.removesuffix(".bin")
         if room.endswith(".bin") and stem in figures:
-            kept = ("domain", "tokens", "documents_ended", "pieces")
+            kept = ("stream", "domain", "tokens", "documents_ended", "pieces")
             row |= {k: figures[stem][k] for k in kept if k in figures[stem]}
         rows.append(row)
     for entry in input_rows(folder):

@@ -97,7 +97,8 @@ def _products(lock: Lock, root: Path) -> list[str]:
     rows = [r for r in lock.rows() if r["role"] == "shard" and r["path"].endswith(".bin")]
     domains: dict[str, list[int]] = {}
     for row in rows:
-        figures = domains.setdefault(str(row["path"]).split("/")[1], [0, 0, 0, 0])
+        stream = str(row["path"]).removeprefix("shards/").rpartition("/")[0]
+        figures = domains.setdefault(stream, [0, 0, 0, 0])
         figures[0] += 1
         figures[1] += int(row.get("documents_ended", 0))
         figures[2] += int(row.get("tokens", 0))

@@ -18,7 +18,7 @@ from .order import order_keys
 from .registry import room_module
 
 MANIFEST = "shards/manifest.json"
-_FIGURES = ("domain", "tokens", "documents_ended", "pieces", "bytes")
+_FIGURES = ("stream", "domain", "tokens", "documents_ended", "pieces", "bytes")
 
 
 def check_shards(root: Path, rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -75,16 +75,18 @@ def _compare_totals(
             faults.append(f"{name}: the shard is not in {where}")
         elif any(said.get(k) != listed.get(k) for k in _FIGURES):
             faults.append(f"{name}: manifest and list of files have other counts")
-    total = sum(int(s["tokens"]) for s in shards.values())
-    if manifest["tokens"] != total:
-        faults.append(f"{MANIFEST}: {manifest['tokens']} tokens, its shards sum to {total}")
+    for key, rung in (("tokens", False), ("ladder_tokens", True)):
+        mine = [s for s in shards.values() if str(s["stream"]).startswith("scale-") == rung]
+        total = sum(int(s["tokens"]) for s in mine)
+        if manifest[key] != total:
+            faults.append(f"{MANIFEST}: {manifest[key]} {key}, its shards sum to {total}")
     for share in manifest["domains"]:
-        mine = [s for s in shards.values() if s["domain"] == share["domain"]]
+        mine = [s for s in shards.values() if s["stream"] == share["stream"]]
         for key, of in (("taken", "tokens"), ("copies", "documents_ended")):
             found = sum(int(s[of]) for s in mine)
             if share[key] != found:
                 faults.append(
-                    f"{MANIFEST}: domain {share['domain']}: {key} {share[key]}, its shards have "
+                    f"{MANIFEST}: domain {share['stream']}: {key} {share[key]}, its shards have "
                     f"{found}"
                 )
     return faults

@@ -152,11 +152,15 @@ class AuxPhase:
 
 class Barrier:
     """Base of stages that must see all documents before they decide on one (deduplication).
+    `depends` names a method without arguments that gives, as plain values, all of the stage's
+    parameters that the phase depends on, so that its result outlives a change of the others;
+    without it the phase depends on all of them.
 
     `emit` runs at the end of the preceding document phase and returns tables of keys; the
     phases of `phases` turn them into a table named ``verdicts`` with a column ``id`` (partitioned
     by id); `decide` runs at the head of the next document phase with the verdict rows of the
     batch's ids.
+    depends: str | None = None
     """
 
     name: ClassVar[str]

@@ -393,6 +393,7 @@ VERBS: Mapping[str, Callable[[Namespace], int]] = {
     "verify": verify, "diff": diff, "ls": ls,
     "init": _later("starting", "init"), "schema": _later("starting", "schema"),
     **{name: _later("slurm_verbs", name) for name in ("submit", "retry", "cancel")},
+    "mix": _later("mix_verbs", "mix"),
     **{
         name: _later("stage_verbs", name)
         for name in ("extract", "filter", "pii", "dedup", "contamination", "train")

@@ -89,8 +89,8 @@ def capped(text: str, most: int) -> str:
 
 
 def rule_columns(table: pa.Table, rules: Any) -> dict[str, list[object]]:
-    """The columns of `table` that `rules` look at, and ``source``, as Python values."""
-    names = {"source"} | {column for rule in rules for column in rule.match}
+    """The columns of `table` that `rules` look at, ``source`` and ``split``, as Python values."""
+    names = {"source", "split"} | {column for rule in rules for column in rule.match}
     return {n: table.column(n).to_pylist() for n in sorted(names) if n in table.column_names}
 
 

@@ -6,10 +6,12 @@ place key), `write` (each partition writes the shards whose first token it holds
 into the next ones to fill its last), `check` (the written files, read again), `manifest` (one
 task: all figures added up, ``shards/manifest.json``).
 
-A domain's stream is its copies in the order of their place keys; shard k holds tokens
-k * `tokens_per_shard` and on. Neither depends on the number of partitions or on the order in
-which documents arrive, and so neither do the bytes of any shard. Files:
-``shards/<domain>/<domain>-00000.bin`` and its companions, see `formats`.
+A *stream* is what one phase takes of one domain, and for each rung of the ladder a part of that:
+its copies in the order of their place keys; shard k holds tokens k * `tokens_per_shard` and on.
+Neither depends on the number of partitions or on the order in which documents arrive, and so
+neither do the bytes of any shard. Files: ``shards/<domain>/<domain>-00000.bin`` and its
+companions, see `formats`; with phases ``shards/<phase>/<domain>/…``, the ladder's in
+``shards/scale-1-64/…``.
 
 A document counts its tokens and one end-of-text. One that a budget cuts keeps its first tokens
 and still ends with end-of-text, so that readers that look for it find every border.
@@ -23,7 +25,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -31,7 +33,8 @@ from corpusmill.pipeline.context import hash_of_ids, partition_of
 from corpusmill.pipeline.document import META_COLUMNS
 from corpusmill.pipeline.errors import ConfigError, IntegrityError
 from corpusmill.pipeline.identity import pretty
-from corpusmill.pipeline.mix import HELDOUT, MixParams, Share, copies_of, domains_of, plan_mix
+from corpusmill.pipeline.licences import refused_sources
+from corpusmill.pipeline.mix import MixParams, Share, assign, copies_of, plan_mix
 from corpusmill.pipeline.order import order_keys
 from corpusmill.pipeline.stage import Asset, AuxPhase, Sink
 
@@ -43,13 +46,11 @@ from .sampling import rule_columns
 from .streams import PROVENANCE, Stream, empty_tokens, placed_table, token_table
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from corpusmill.pipeline.context import TaskContext
 
 TOKENIZER_STEP = "tokenizer"
 MANIFEST = "shards/manifest.json"
-MANIFEST_SCHEMA = "corpusmill/shards/1"
+MANIFEST_SCHEMA = "corpusmill/shards/2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +77,11 @@ class Shards(Sink):
     """Writes the token shards of a mix and their manifest."""
 
     name: ClassVar[str] = "tokenizers.shards"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     pins: ClassVar[tuple[str, ...]] = ("tokenizers", "sentencepiece", "pyarrow")
     Params: ClassVar[type] = ShardsParams
     phases: ClassVar[tuple[AuxPhase, ...]] = (
-        AuxPhase("encode", "partitions", "encode"),
+        AuxPhase("encode", "partitions", "encode", depends="encoding"),
         AuxPhase("mix", "one", "mix"),
         AuxPhase("place", "partitions", "place"),
         AuxPhase("write", "partitions", "write"),
@@ -94,18 +95,33 @@ class Shards(Sink):
         """One process uses one slot of the machine: no threads of the library's own."""
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
+    def encoding(self) -> dict[str, Any]:
+        """What encoding depends on: a mix of other weights reuses what was encoded."""
+        mix = self.params.mix
+        return {
+            "domains": [[d.name, dict(d.match)] for d in mix.domains],
+            "licences": sorted(mix.licences), "heldout": self.params.heldout,
+        }  # fmt: skip
+
     def encode(self, ctx: TaskContext) -> None:
         """Table ``tokens``: id, domain, n_tokens, tokens (uint32, without end-of-text) and
         provenance, partitioned by id."""
         encoder = load(ctx.stage_files(TOKENIZER_STEP))
-        counts = {"kept": 0, "heldout_left_out": 0, "unmatched": 0}
+        counts = assign({"source": []}, (), 0)[1]
+        mix = self.params.mix
+        refused = refused_sources(ctx.params["sources"] if mix.licences else {}, mix.licences)
         documents = tokens = 0
         columns: set[str] = set()
         ctx.write("tokens", empty_tokens())
         for piece in ctx.batches("docs", partition=ctx.index):
             documents += piece.num_rows
             columns.update(piece.column_names)
-            domains = self._domains(piece, counts)
+            looked_at = rule_columns(piece, mix.domains)
+            domains, more = assign(
+                looked_at, mix.domains, piece.num_rows,
+                refused=refused, heldout=self.params.heldout,
+            )  # fmt: skip
+            counts = _sum_counts((counts, more))
             rows = [i for i, d in enumerate(domains) if d is not None]
             if not rows:
                 continue
@@ -117,7 +133,6 @@ class Shards(Sink):
                 {n: kept.column(n) for n in PROVENANCE if n in kept.column_names},
             )  # fmt: skip
             ctx.write("tokens", table, hash_of_ids(names))
-            counts["kept"] += len(rows)
             tokens += int(lengths.sum()) + len(rows)
         ctx.balance("documents = encoded + left out", total=documents, parts=counts)
         ctx.note("documents", documents)
@@ -125,20 +140,6 @@ class Shards(Sink):
         ctx.note("tokens", tokens)
         ctx.note("invalid_texts", encoder.invalid)
         ctx.note("columns", sorted(columns))
-
-    def _domains(self, piece: pa.Table, counts: dict[str, int]) -> list[str | None]:
-        rules = self.params.mix.domains
-        domains = domains_of(rule_columns(piece, rules), rules, piece.num_rows)
-        if "split" in piece.column_names:
-            for i, split in enumerate(piece.column("split").to_pylist()):
-                if split == "heldout":
-                    domains[i] = HELDOUT if self.params.heldout else None
-                    counts["heldout_left_out"] += not self.params.heldout
-                else:
-                    counts["unmatched"] += domains[i] is None
-        else:
-            counts["unmatched"] += sum(d is None for d in domains)
-        return domains
 
     def mix(self, ctx: TaskContext) -> None:
         """Notes the plan: a share per domain, and warnings."""
@@ -159,9 +160,12 @@ class Shards(Sink):
             counts.append(piece.column("n_tokens").to_numpy())
         plan = plan_mix(self.params.mix, domains, ids, np.concatenate(counts), seed=ctx.seed)
         warnings = list(plan.warnings)
-        unmatched = sum(n["counts"]["unmatched"] for n in ctx.notes("encode"))
-        if unmatched:
-            warnings.append(f"mix: {unmatched} documents match no domain and are left out")
+        left_out = _sum_counts(n["counts"] for n in ctx.notes("encode"))
+        for key, why in (
+            ("unmatched", "match no domain"), ("licence_left_out", "have a licence not allowed"),
+        ):  # fmt: skip
+            if left_out[key]:
+                warnings.append(f"mix: {left_out[key]} documents {why} and are left out")
         ctx.balance(
             "documents encoded = documents in domains",
             total=len(ids), parts={s.domain: s.documents for s in plan.shares},
@@ -174,14 +178,19 @@ class Shards(Sink):
         tokens each domain has in each of its partitions."""
         import pyarrow as pa
 
-        shares = {s["domain"]: Share.from_json(s) for s in ctx.notes("mix")[0]["shares"]}
-        tokens = {d: [0] * ctx.partitions for d in shares}
+        shares = {s["stream"]: Share.from_json(s) for s in ctx.notes("mix")[0]["shares"]}
+        tokens = {s: [0] * ctx.partitions for s in shares}
         copies = dict.fromkeys(shares, 0)
-        ctx.write("placed", placed_table(empty_tokens(), 0, [], np.zeros(0, dtype=np.int64)))
+        nothing = placed_table(empty_tokens(), "", 0, [], np.zeros(0, dtype=np.int64))
+        ctx.write("placed", nothing)
         for piece in ctx.batches("tokens", partition=ctx.index):
             domains = np.asarray(piece.column("domain").to_pylist(), dtype=object)
-            for domain, share in shares.items():
-                mine = piece.filter(pa.array(domains == domain, pa.bool_()))
+            of_domain = {
+                d: piece.filter(pa.array(domains == d, pa.bool_()))
+                for d in sorted({s.domain for s in shares.values()})
+            }
+            for stream, share in shares.items():
+                mine = of_domain[share.domain]
                 ids = mine.column("id").to_pylist()
                 n_tokens = mine.column("n_tokens").to_numpy()
                 for copy, rows, take in copies_of(share, ids, n_tokens, seed=ctx.seed):
@@ -190,23 +199,24 @@ class Shards(Sink):
                     part = mine.take(rows)
                     keys = order_keys(ctx.seed, part.column("id").to_pylist(), copy, "place")
                     hexes = [f"{hi:016x}{lo:016x}" for hi, lo in keys.tolist()]
-                    table = placed_table(part, copy, hexes, take)
+                    table = placed_table(part, stream, copy, hexes, take)
                     ctx.write("placed", table, keys[:, 0].copy())
                     where = partition_of(keys[:, 0], ctx.partitions)
                     for p in np.unique(where).tolist():
-                        tokens[domain][p] += int(take[where == p].sum())
-                    copies[domain] += len(rows)
+                        tokens[stream][p] += int(take[where == p].sum())
+                    copies[stream] += len(rows)
         ctx.note("tokens", tokens)
         ctx.note("copies", copies)
 
     def write(self, ctx: TaskContext) -> None:
         """Writes the shards that begin in this partition; notes a summary of each."""
         encoder = load(ctx.stage_files(TOKENIZER_STEP))
+        shares = {s["stream"]: s for s in ctx.notes("mix")[0]["shares"]}
         streams = []
-        for domain, sizes in _sum_lists(n["tokens"] for n in ctx.notes("place")).items():
+        for name, sizes in _sum_lists(n["tokens"] for n in ctx.notes("place")).items():
             ends = np.cumsum(np.asarray(sizes, dtype=np.int64))
             stream = Stream(
-                ctx, domain, encoder, size=self.params.tokens_per_shard,
+                ctx, name, shares[name]["domain"], encoder, size=self.params.tokens_per_shard,
                 begin=int(ends[ctx.index]) - sizes[ctx.index], end=int(ends[ctx.index]),
                 total=int(ends[-1]),
             )  # fmt: skip
@@ -217,14 +227,14 @@ class Shards(Sink):
             if not waiting:
                 break
             table = ctx.read(
-                "placed", partition=partition, sort=("domain", "place_key", "id", "copy")
+                "placed", partition=partition, sort=("stream", "place_key", "id", "copy")
             )
-            domains = np.asarray(table.column("domain").to_pylist(), dtype=object)
+            names = np.asarray(table.column("stream").to_pylist(), dtype=object)
             for stream in waiting:
-                rows = np.flatnonzero(domains == stream.domain)
-                if len(rows):  # sorted by domain: they are one run
+                rows = np.flatnonzero(names == stream.name)
+                if len(rows):  # sorted by stream: they are one run
                     stream.feed(table.slice(int(rows[0]), len(rows)))
-        unfinished = [s.domain for s in streams if not s.done]
+        unfinished = [s.name for s in streams if not s.done]
         if unfinished:
             raise IntegrityError(f"tokens are missing for the last shard of {unfinished}")
         ctx.note("shards", [row for s in streams for row in s.summaries])
@@ -246,10 +256,11 @@ class Shards(Sink):
             row = said[name]
             paths = {s: files[name + s] for s in formats.SUFFIXES}
             check_shard(name, paths, row, encoder)
-            domain = row["domain"]
-            tokens[domain] = tokens.get(domain, 0) + row["tokens"]
-            documents[domain] = documents.get(domain, 0) + row["documents_ended"]
-            found.search(name, files)
+            stream = row["stream"]
+            tokens[stream] = tokens.get(stream, 0) + row["tokens"]
+            documents[stream] = documents.get(stream, 0) + row["documents_ended"]
+            if not stream.startswith("scale-"):  # rungs of the ladder hold nothing else
+                found.search(name, files)
         ctx.note("checked", len(mine))
         ctx.note("tokens", tokens)
         ctx.note("documents_ended", documents)
@@ -271,7 +282,7 @@ class Shards(Sink):
         checked = sum(n["checked"] for n in ctx.notes("check"))
         ctx.balance("shards written = checked", total=len(shards), parts={"checked": checked})
         for share in plan["shares"]:
-            d = share["domain"]
+            d = share["stream"]
             ctx.balance(
                 f"{d}: tokens taken = tokens in shards",
                 total=share["taken"], parts={"shards": tokens.get(d, 0)},
@@ -301,7 +312,8 @@ class Shards(Sink):
             },
             "domains": plan["shares"],
             "warnings": plan["warnings"],
-            "tokens": sum(tokens.values()),
+            "tokens": sum(n for s, n in tokens.items() if not s.startswith("scale-")),
+            "ladder_tokens": sum(n for s, n in tokens.items() if s.startswith("scale-")),
             "contamination": merge_hits(ctx.notes("check")),
             "contamination_searched": self.params.benchmarks is not None,
             "shards": shards,

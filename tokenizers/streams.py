@@ -59,13 +59,15 @@ def empty_tokens() -> pa.Table:
 
 
 def placed_table(
-    rows: pa.Table, copy: int, place_keys: Sequence[str], take: npt.NDArray[np.int64]
-) -> pa.Table:
+    rows: pa.Table, stream: str, copy: int, place_keys: Sequence[str],
+    take: npt.NDArray[np.int64],
+) -> pa.Table:  # fmt: skip
     """Rows of table ``placed``: copy number `copy` of the documents `rows` of table
-    ``tokens``, of which `take` tokens (end-of-text included) are taken."""
+    ``tokens``, of which `stream` takes `take` tokens (end-of-text included)."""
     import pyarrow as pa
 
     columns = {
+        "stream": pa.array([stream] * rows.num_rows, pa.string()),
         "place_key": pa.array(place_keys, pa.string()),
         "copy": pa.array(np.full(rows.num_rows, copy), pa.int32()),
         "take": pa.array(take, pa.int64()),
@@ -76,13 +78,14 @@ def placed_table(
 
 
 class Stream:
-    """One domain's stream as one task writes it: the shards whose first token lies in the
-    task's part ``[begin, end)`` of the domain's `total` tokens. Fed with rows of ``placed`` from
-    `begin` on until `done`."""
+    """One stream as one task writes it: the shards whose first token lies in the task's part
+    ``[begin, end)`` of the stream's `total` tokens. Fed with rows of ``placed`` from `begin` on
+    until `done`."""
 
     def __init__(
         self,
         ctx: TaskContext,
+        name: str,
         domain: str,
         encoder: Encoder,
         *,
@@ -91,6 +94,7 @@ class Stream:
         end: int,
         total: int,
     ) -> None:
+        self.name = name
         self.domain = domain
         self.summaries: list[dict[str, Any]] = []
         self._ctx = ctx
@@ -108,7 +112,7 @@ class Stream:
         return self._written >= self._stop
 
     def feed(self, table: pa.Table) -> None:
-        """The next rows of the domain, in order."""
+        """The next rows of the stream, in order."""
         take = table.column("take").to_numpy()
         ends = self._at + np.cumsum(take)
         starts = ends - take
@@ -136,13 +140,13 @@ class Stream:
     def _add(
         self, number: int, tokens: npt.NDArray[np.uint32], pieces: pa.Table, last: bool
     ) -> None:
-        name = f"shards/{self.domain}/{self.domain}-{number:05d}"
+        name = f"shards/{self.name}/{self.domain}-{number:05d}"
         if self._writer is None:
             files = {s: self._ctx.new_file(name + s) for s in formats.SUFFIXES}
             self._writer = formats.ShardWriter(files, self._dtype)
         self._writer.add(tokens, pieces)
         if last:
-            row = {"name": name, "domain": self.domain, "number": number}
+            row = {"name": name, "stream": self.name, "domain": self.domain, "number": number}
             self.summaries.append(row | self._writer.close())
             self._writer = None
 
