@@ -1,4 +1,5 @@
-# make sample | test | test-all | check | peers | bench | clean   (PYTHON=, VENV=, OUT=, PYTEST_ARGS=)
+# make sample | test | test-all | check | peers | bench | clean
+# (PYTHON=, VENV=, OUT=, TEST_PROCESSES=, PYTEST_ARGS=)
 #
 # Everything is installed into one virtual environment, from the locks in requirements/; after
 # that nothing here needs the network. A second call installs nothing.
@@ -8,6 +9,9 @@ OUT ?= runs/sample
 RECIPE ?= configs/recipes/sample.yaml
 PYTHON ?=
 PYTEST_ARGS ?=
+# One a core; some tests start four workers, so more than eight gain nothing.
+TEST_PROCESSES ?= auto
+PYTEST = $(BIN)/python -I -m pytest -n $(TEST_PROCESSES) --maxprocesses 8 --dist loadgroup
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq
@@ -16,7 +20,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq
 .DEFAULT_GOAL := help
 
 help:
-	@sed -n '1s/^# //p' Makefile
+	@sed -n '1,2s/^# //p' Makefile
 
 # The folders of .src/corpusmill must be links: a copy that resolved them would be imported in
 # place of the folders that people edit.
@@ -44,13 +48,13 @@ sample: $(VENV)/base.stamp
 	$(BIN)/corpusmill report $(OUT)
 
 test: $(VENV)/test.stamp
-	$(BIN)/python -I -m pytest -m "not slow and not fulldata" $(PYTEST_ARGS)
+	$(PYTEST) -m "not slow and not fulldata" $(PYTEST_ARGS)
 	@echo "left out: tests marked slow or fulldata; 'make test-all' runs them"
 
 test-all: $(VENV)/test.stamp
 	@if [ -z "$$CORPUSMILL_DATA" ]; then \
 	  echo "CORPUSMILL_DATA is not set: tests marked fulldata will be skipped" >&2; fi
-	$(BIN)/python -I -m pytest $(PYTEST_ARGS)
+	$(PYTEST) $(PYTEST_ARGS)
 
 check: $(VENV)/test.stamp
 	$(BIN)/ruff check .
