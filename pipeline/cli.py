@@ -114,6 +114,13 @@ def _look_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     sub = _verb(verbs, "why", "what became of one document, and why")
     sub.add_argument("document", metavar="ID|URL")
     sub.add_argument("--run", required=True, metavar="RUN")
+    sub = _verb(verbs, "try", "take one page through the steps of a recipe and show each")
+    sub.add_argument("page", metavar="FILE|URL", help="a saved page, a text (.txt), or an address")
+    sub.add_argument("--recipe", metavar="RECIPE", help="whose steps (default: those of --run)")
+    sub.add_argument("--run", metavar="RUN", help="FILE|URL is an id or URL of this run")
+    sub.add_argument("--url", help="the address of a saved page")
+    sub.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides")
+    sub.add_argument("--text", action="store_true", help="print the text wherever it changed")
     sub = _verb(
         verbs, "trace", "which document a token belongs to, or where a document's tokens are"
     )

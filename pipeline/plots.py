@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -86,6 +87,44 @@ def histogram(
     return _svg("".join(parts), base + 20, title)
 
 
+def curve(values: Sequence[float], bound: float, title: str, *, low: bool, points: int = 60) -> str:
+    """The share of `values` that a bound lets pass, against the bound: with `low` those at or over
+    it, else those at or under it. The line is at `bound`, with its own share."""
+    ordered = sorted(v for v in values if math.isfinite(v))
+    if not ordered:
+        return ""
+    left = min(_quantile(ordered, 0.01), bound)
+    right = max(_quantile(ordered, 0.99), bound)
+    if right <= left:
+        left, right = left - 0.5, right + 0.5
+    height, base, room = 80, 100, WIDTH - 40
+
+    def share(at: float) -> float:
+        below = bisect_left(ordered, at) if low else bisect_right(ordered, at)
+        return (len(ordered) - below if low else below) / len(ordered)
+
+    places = [left + (right - left) * n / points for n in range(points + 1)]
+    line = " ".join(
+        f"{20 + n * room / points:.1f},{base - share(at) * height:.1f}"
+        for n, at in enumerate(places)
+    )
+    x = 20 + (bound - left) / (right - left) * room
+    anchor, shift = ("end", -4) if x > WIDTH / 2 else ("start", 4)
+    parts = [
+        f'<polyline class="curve" points="{line}"/>',
+        f'<line class="bound" x1="{x:.1f}" x2="{x:.1f}" y1="8" y2="{base}"/>',
+        f'<text x="{x + shift:.1f}" y="14" text-anchor="{anchor}">{number(bound)}: '
+        f"{share(bound):.1%} kept</text>",
+        f'<line class="axis" x1="20" x2="{20 + room}" y1="{base}" y2="{base}"/>',
+    ]
+    for at, place, ends in ((left, 20, "start"), (right, 20 + room, "end")):
+        parts.append(
+            f'<text x="{place}" y="{base + 15}" text-anchor="{ends}">{number(at)}: '
+            f"{share(at):.0%}</text>"
+        )
+    return _svg("".join(parts), base + 20, title)
+
+
 def number(value: float) -> str:
     """A number in at most six characters or so."""
     if value == int(value) and abs(value) < 1e6:
@@ -118,4 +157,4 @@ def _svg(body: str, height: int, title: str) -> str:
     )
 
 
-__all__ = ["Series", "bars", "histogram", "number"]
+__all__ = ["Series", "bars", "curve", "histogram", "number"]

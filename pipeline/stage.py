@@ -89,6 +89,11 @@ class Stage:
         gives. Changes nothing. A stage with one rule need not write it."""
         return [[o] if isinstance(o, Drop) else [] for o in self.apply(batch)]
 
+    def spans(self, document: Document) -> Sequence[tuple[int, int, str]]:
+        """(start, end, what it is) of the pieces of a text that made the stage drop it, for
+        reports; nothing where no piece can be named."""
+        return ()
+
     def close(self) -> None:
         """Release what `setup` took (worker processes, files)."""
 

@@ -391,6 +391,7 @@ VERBS: Mapping[str, Callable[[Namespace], int]] = {
     "run": run, "plan": plan, "validate": validate, "run-tasks": run_tasks, "clean": clean,
     "warm": warm, "status": status, "report": report, "why": why, "trace": trace,
     "verify": verify, "diff": diff, "ls": ls,
+    "try": _later("trying", "try"),
     "init": _later("starting", "init"), "schema": _later("starting", "schema"),
     **{name: _later("slurm_verbs", name) for name in ("submit", "retry", "cancel")},
     "mix": _later("mix_verbs", "mix"),

@@ -61,6 +61,7 @@ class Ngram(Stage):
             self.writes = {"contamination_hits": "int", "contamination_first": "str"}
         self.reasons = ("contaminated",) if params.action == "drop" else ()
         self._index: ContaminationIndex | None = None
+        self._texts: dict[str, str] = {}
 
     def setup(self) -> None:
         """Reads the benchmarks and builds the index. Raises AssetError for a folder that cannot
@@ -76,6 +77,23 @@ class Ngram(Stage):
         return [
             self._one(document, [h for h in hits if h.name not in self.params.public])
             for document, hits in zip(batch, found, strict=True)
+        ]
+
+    def spans(self, document: Document) -> list[tuple[int, int, str]]:
+        """Each item found, with its method and its own text."""
+        if self._index is None:
+            raise StageError("decontaminate.ngram: spans before setup")
+        (hits,) = self._index.find([document.text])
+        if hits and not self._texts:
+            self._texts = {
+                f"{b.name}/{item.id}": f"{item.question} {item.answer}".strip()
+                for b in load(self.params.benchmarks)
+                for item in b.items
+            }
+        return [
+            (h.start, h.end, f"{h.name} by {h.method}, {h.coverage:.0%}: {self._texts[h.name]}")
+            for h in hits
+            if h.name not in self.params.public
         ]
 
     def _one(self, document: Document, hits: list[Hit]) -> Outcome:

@@ -15,6 +15,8 @@ import pytest
 from corpusmill.pipeline import Recipe
 
 if TYPE_CHECKING:
+    from corpusmill.pipeline.engine import RunFolder
+
     from .mill import Forks, Mill
 
 _WORDS = (
@@ -85,6 +87,67 @@ def small(corpus: Path) -> Callable[..., Recipe]:
         return Recipe.parse(text, corpus, overrides=overrides)
 
     return make
+
+
+def run_here(recipe: Recipe, root: Path) -> RunFolder:
+    """Every phase of a recipe in this process, without products: quick, for tests of what looks
+    at a run folder."""
+    from corpusmill.pipeline.commits import write_seal
+    from corpusmill.pipeline.engine import RunFolder
+    from corpusmill.pipeline.planning import make_plan
+    from corpusmill.pipeline.worker import Worker
+
+    plan = make_plan(recipe)
+    root.mkdir(exist_ok=True)
+    plan.save(root / "plan.json")
+    worker = Worker(root, plan)
+    for phase in plan.phases:
+        for task in range(phase.tasks):
+            worker.run_task(phase, task)
+        write_seal(worker.run.phase_folder(phase), phase.name, phase.key, phase.tasks)
+    worker.close()
+    return RunFolder(root, plan)
+
+
+SEEN = """
+schema: corpusmill/recipe/1
+name: seen
+version: "1"
+sources:
+  - {name: rows, stage: sources.jsonl, root: in, paths: ["*.jsonl"], licence: CC0-1.0}
+steps:
+  - measure.fineweb
+  - filters.threshold: {signal: fineweb_line_punct, min: 0.5, as: ends}
+  - filters.threshold: {signal: fineweb_short_lines, max: 0.5, as: shorts}
+  - dedup.exact: {normalise: fold}
+  - measure.c4
+  - filters.threshold: {signal: c4_sentences, max: 2, as: many}
+  - filters.threshold: {signal: c4_lines, max: 2, as: lines}
+  - clean.pii
+execution: {partitions: 2}
+"""
+LONG = "this is a line that is by far long enough to be no short line"
+SEEN_TEXTS = {
+    "good": f"{LONG}.",
+    "no end": f"{LONG}",
+    "short": "it ends.",
+    "both": "ann@tiny.io",
+    "copy a": f"{LONG} twice.",
+    "copy b": f"{LONG.upper()} TWICE.",
+    "three": f"{LONG}!\n{LONG} and on!\n{LONG} for ann@tiny.io!",
+}
+
+
+@pytest.fixture(scope="session")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """A small run in which each rule of two phases drops something; ``recipe.yaml`` is beside it.
+    Read only."""
+    base = tmp_path_factory.mktemp("seen")
+    (base / "in").mkdir()
+    rows = [{"text": text, "url": f"https://a.test/{name}"} for name, text in SEEN_TEXTS.items()]
+    (base / "in/a.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
+    (base / "recipe.yaml").write_text(SEEN)
+    return run_here(Recipe.parse(SEEN, base), base / "run")
 
 
 @pytest.fixture(scope="session")

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from corpusmill.pipeline import Recipe, run
+from corpusmill.pipeline import Recipe
 from corpusmill.pipeline.cli import main
 from corpusmill.pipeline.planning import make_plan
-from corpusmill.pipeline.plots import Series, bars, histogram
+from corpusmill.pipeline.plots import Series, bars, curve, histogram
 from corpusmill.pipeline.report_html import html_report, thresholds_of
+
+from .conftest import run_here
 
 EVIL = (
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "</pre><svg onload=alert(1)>",
@@ -75,7 +77,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     rows += [{"text": "Thrice the same.", "url": f"http://b.test/{n}"} for n in range(3)]
     (base / "in" / "a.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
-    run(Recipe.parse(RECIPE, base), base / "run", workers=1)
+    run_here(Recipe.parse(RECIPE, base), base / "run")
     return base / "run"
 
 
@@ -110,7 +112,7 @@ def test_what_it_says_is_the_account(page: str, root: Path) -> None:
     for evil in EVIL[:7]:
         assert f"The word {evil} stands here." in reader.text  # kept, as it was
     again = sum(f"no end {evil}" in reader.text for evil in EVIL)
-    assert again == 3  # dropped in the first phase, so made again; three of a reason are shown
+    assert again == 7  # dropped in the first phase, so made again; up to ten of a reason are shown
     assert "Thrice the same." in reader.text  # dropped in a later phase: as it was written
     assert re.search(r"ends:fineweb_line_punct_below at 0\.5", reader.text)
     assert "copies: exact_copies_above" in reader.text
@@ -157,3 +159,12 @@ def test_plots() -> None:
     one = histogram([Series("k", [1.0, 1.0])], "t", [3.0])
     assert 'class="bound"' in one
     assert "nan" not in histogram([Series("k", [float("nan"), 1.0, float("inf")])], "t")
+
+
+def test_the_curve_is_the_share_that_passes() -> None:
+    drawn = curve([0.0, 1.0, 2.0, 3.0], 1.0, "t", low=True, points=3)
+    assert ">1: 75.0% kept<" in drawn
+    (points,) = re.findall(r'polyline class="curve" points="([^"]*)"', drawn)
+    assert [100 - float(p.partition(",")[2]) for p in points.split()] == [80, 60, 40, 20]
+    assert ">1: 50.0% kept<" in curve([0.0, 1.0, 2.0, 3.0], 1.0, "t", low=False)
+    assert curve([float("nan")], 1.0, "t", low=True) == ""

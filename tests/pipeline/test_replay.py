@@ -1,0 +1,93 @@
+"""Dropped documents made again: what their phase says of them, whatever step dropped them."""
+
+from __future__ import annotations
+
+from corpusmill.pipeline.engine import RunFolder
+from corpusmill.pipeline.html_parts import safe, word_diff
+from corpusmill.pipeline.replay import Remade, masking, remake
+from corpusmill.pipeline.report_html import html_report
+from corpusmill.pipeline.report_looks import overlap_tables
+from corpusmill.pipeline.samples import Overlap, dropped_samples
+
+from .conftest import LONG, SEEN_TEXTS
+
+
+def remade(seen: RunFolder, phase: str) -> dict[str, Remade]:
+    rows = [r for p in seen.pieces(phase, "rejects", None, None) for r in p.to_pylist()]
+    made = remake(seen, seen.plan.phase(phase), rows)
+    return {row["url"].rpartition("/")[2]: made[row["id"]] for row in rows}
+
+
+def test_all_rules_of_the_first_phase(seen: RunFolder) -> None:
+    made = remade(seen, "01-read")
+    broken = {name: one.broken for name, one in made.items()}
+    ends, shorts = "ends:fineweb_line_punct_below", "shorts:fineweb_short_lines_above"
+    assert broken == {"no end": [ends], "short": [shorts], "both": [ends, shorts]}
+    both = made["both"]
+    assert both.text == "ann@tiny.io"
+    assert both.complete
+    assert both.signals["fineweb_short_lines"] == 1.0
+    assert masking(seen.plan)("ann@tiny.io") == "<EMAIL>"
+
+
+def test_all_rules_of_a_later_phase(seen: RunFolder) -> None:
+    last = [p.name for p in seen.plan.phases if p.kind == "docs"][-1]
+    made = remade(seen, last)
+    three = made["three"]
+    assert three.broken == ["many:c4_sentences_above", "lines:c4_lines_above"]
+    assert three.text == SEEN_TEXTS["three"]
+    assert three.signals["exact_copies"] == 1  # of the barrier
+    (copy,) = (made[n] for n in made if n.startswith("copy"))
+    assert not copy.complete
+    assert copy.broken == ["exact:duplicate_content"]
+
+
+def test_samples_show_pairs_and_overlaps_and_no_personal_data(seen: RunFolder) -> None:
+    samples, overlaps = dropped_samples(seen, 10, 1000)
+    assert not any("ann@" in (s.text or "") for s in samples)
+    (three,) = (s for s in samples if s.url.endswith("/three"))
+    assert (three.text or "").endswith("for <EMAIL>!")
+    (copy,) = (s for s in samples if s.reason == "duplicate_content")
+    assert copy.pair is not None
+    assert {len(t.split()) for t in copy.pair} == {len(LONG.split()) + 1}
+    first, last = overlaps
+    assert (first.documents, first.total) == (3, 3)
+    assert first.breaks == {
+        "ends:fineweb_line_punct_below": 2,
+        "shorts:fineweb_short_lines_above": 2,
+    }
+    assert first.alone == {
+        "ends:fineweb_line_punct_below": 1,
+        "shorts:fineweb_short_lines_above": 1,
+    }
+    assert (last.documents, last.alone) == (1, {})
+    sampled = dropped_samples(seen, 10, 2)[1][0]
+    assert (sampled.documents, sampled.total) == (2, 3)
+
+
+def test_every_plot_says_of_which_documents_it_is(seen: RunFolder) -> None:
+    page = html_report(seen.root)
+    assert page.count("<svg") == page.count("<figcaption>") > 5
+    assert "all 2 kept documents; all 5 dropped documents" in page
+    assert "ann@" not in page
+    assert "Against the one kept in its place" in page
+
+
+def test_overlap_tables() -> None:
+    some = Overlap("01-read", 2, 9, {"a:b": 2, "c:d": 1}, {"a:b": 1})
+    text = overlap_tables([some])
+    assert "A sample of 2 of 9 documents, by the keyed order, that its steps dropped" in text
+    assert "<td class=l>a:b</td><td>2</td><td>1</td><td>100.0%</td>" in text
+
+
+def test_word_diff() -> None:
+    assert word_diff("a b <c> d", "a x <c> d e") == (
+        "a <del>b</del> <ins>x</ins> &lt;c&gt; d <ins>e</ins>"
+    )
+    long = " ".join(map(str, range(50)))
+    assert "<em>… 34 equal words …</em>" in word_diff(f"{long} a", f"{long} b")
+    assert word_diff("", "") == ""
+
+
+def test_marks_that_turn_text_are_shown() -> None:
+    assert safe("a\u202eb\x1b") == "a[U+202E]b\ufffd"
