@@ -111,6 +111,8 @@ def _look_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     sub.add_argument("run", metavar="RUN")
     sub.add_argument("--html", nargs="?", const="", metavar="FILE",
                      help="write a page with plots and samples (RUN/report.html)")  # fmt: skip
+    sub.add_argument("--against", metavar="BEFORE",
+                     help="what became of the same records in another run")  # fmt: skip
     sub = _verb(verbs, "why", "what became of one document, and why")
     sub.add_argument("document", metavar="ID|URL")
     sub.add_argument("--run", required=True, metavar="RUN")

@@ -93,21 +93,28 @@ def diff(a: Lock, b: Lock) -> list[str]:
     lines: list[str] = []
     one, two = a.data, b.data
     ia, ib = one["identity"], two["identity"]
-    for key in ("name", "version", "seed", "sample"):
-        if ia.get(key) != ib.get(key):
-            lines.append(f"{key}: {ia.get(key)} -> {ib.get(key)}")
     lines += _diff_inputs(ia["inputs"], ib["inputs"])
-    for group in ("sources", "steps", "products"):
-        lines += _diff_steps(group, ia[group], ib[group])
-    order_a = [s["id"] for s in ia["steps"] if s["id"] in {t["id"] for t in ib["steps"]}]
-    order_b = [s["id"] for s in ib["steps"] if s["id"] in {t["id"] for t in ia["steps"]}]
-    if order_a != order_b:
-        lines.append(f"order of steps: {', '.join(order_a)} -> {', '.join(order_b)}")
+    lines += identity_changes(ia, ib)
     lines += _diff_numbers("records", _flat(one["funnel"]), _flat(two["funnel"]))
     outs = [_flat({k: v for k, v in d["outputs"].items() if k != "files"}) for d in (one, two)]
     lines += _diff_numbers("outputs", *outs)
     if one["licences"] != two["licences"]:
         lines.append(f"licences: {one['licences']} -> {two['licences']}")
+    return lines
+
+
+def identity_changes(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
+    """What differs between the recipes of two identities (of locks or of plans), in words."""
+    lines: list[str] = []
+    for key in ("name", "version", "seed", "sample"):
+        if a.get(key) != b.get(key):
+            lines.append(f"{key}: {a.get(key)} -> {b.get(key)}")
+    for group in ("sources", "steps", "products"):
+        lines += _diff_steps(group, a[group], b[group])
+    order_a = [s["id"] for s in a["steps"] if s["id"] in {t["id"] for t in b["steps"]}]
+    order_b = [s["id"] for s in b["steps"] if s["id"] in {t["id"] for t in a["steps"]}]
+    if order_a != order_b:
+        lines.append(f"order of steps: {', '.join(order_a)} -> {', '.join(order_b)}")
     return lines
 
 

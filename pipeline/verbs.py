@@ -283,6 +283,8 @@ def report(options: Namespace) -> int:
     from .report import report_lines
 
     root = Path(options.run)
+    if options.against is not None:
+        return _against(options)
     if options.html is not None:
         from .durable import write_atomic
         from .report_html import html_report
@@ -294,6 +296,25 @@ def report(options: Namespace) -> int:
         show_json(build_ledger(RunFolder(root, Plan.load(root / "plan.json"))))
     else:
         show_lines(report_lines(root))
+    return 0
+
+
+def _against(options: Namespace) -> int:
+    from .comparing import compare, comparison_lines, open_run
+
+    now, before = open_run(Path(options.run)), open_run(Path(options.against))
+    found = compare(now, before)
+    if options.html is not None:
+        from .comparing_html import comparison_page
+        from .durable import write_atomic
+
+        target = Path(options.html or now.root / "against.html")
+        write_atomic(target, comparison_page(now, before, found).encode("utf-8", "replace"))
+        print(target)
+    elif options.json:
+        show_json(found.plain())
+    else:
+        show_lines(comparison_lines(found))
     return 0
 
 
