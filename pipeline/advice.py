@@ -8,6 +8,7 @@ _BEFORE = (
     ("dedup.exact", "dedup.minhash", "exact duplicates are cheap to find and spare MinHash work"),
     ("dedup.exact", "dedup.lines", "texts that were equal are no longer so without their lines"),
     ("dedup.lines", "dedup.minhash", "a frame that pages share makes them look alike"),
+    ("dedup.minhash", "dedup.substrings", "what a cut leaves of a copy is no longer near it"),
     ("decontaminate.ngram", "clean.pii", "tags in the place of PII split n-grams and hide items"),
     ("filters.url", "extract.tiers", "URL rules need no extraction and save its cost"),
     ("measure.language", "measure.gopher", "rules and stop words depend on the language"),

@@ -8,7 +8,7 @@ from .registry import room_module, stage_class
 
 STAGES = (
     "measure.language", "measure.gopher", "measure.repetition", "dedup.lines", "dedup.minhash",
-    "clean.pii",
+    "dedup.substrings", "clean.pii",
 )  # fmt: skip
 """Stages whose `setup` compiles kernels and needs no asset."""
 

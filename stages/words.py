@@ -102,7 +102,7 @@ def tokenise(texts: Sequence[str]) -> WordTable:
     """
     from . import words_kernel
 
-    data, byte_start, longest = _encode(texts)
+    data, byte_start, longest = encoded(texts)
     t = tables()
     # A word needs a byte of its own and one of another class beside it, or three of its own.
     most = (len(data) + len(texts)) // 2 + 1
@@ -128,7 +128,7 @@ def lines(texts: Sequence[str]) -> LineTable:
     """
     from . import words_kernel
 
-    data, byte_start, _ = _encode(texts)
+    data, byte_start, _ = encoded(texts)
     most = int(np.count_nonzero((data == 10) | (data == 13))) + len(texts)
     doc_start = np.empty(len(texts) + 1, np.int64)
     columns = [np.empty(most, np.int32) for _ in range(5)]
@@ -152,9 +152,13 @@ def word_hashes(words: Sequence[str]) -> npt.NDArray[np.uint64]:
     return table.hash
 
 
-def _encode(
+def encoded(
     texts: Sequence[str],
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], int]:
+    """The UTF-8 of `texts` one after the other, its bounds, and the length of the longest.
+
+    Raises StageError for a text of 2 GiB.
+    """
     parts = [text.encode("utf-8", "surrogatepass") for text in texts]
     byte_start = np.zeros(len(parts) + 1, np.int64)
     np.cumsum([len(part) for part in parts], out=byte_start[1:])

@@ -27,7 +27,18 @@ from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import AuxPhase, Barrier, Kind
 from corpusmill.stages.unicode_data import collapse_space, fold
 
-from .guards import check_share, largest, merge_largest
+from .guards import (
+    SAMPLES,
+    Counts,
+    Shares,
+    add,
+    largest,
+    merge_largest,
+    merged,
+    read_totals,
+    totals_of,
+)
+from .keeping import Keep, check_keep, columns_for, preference, rank_array
 from .urls import canonical_url
 
 if TYPE_CHECKING:
@@ -40,28 +51,30 @@ class ExactParams:
     (runs count as one blank, none at the ends); or white space, case, composition and width
     (`unicode_data.fold`). It does not touch URLs, which are compared by `canonical_url`.
 
-    `keep` is the member of a group that stays: the one with the smallest id; the newest by
-    ``meta.date`` (no date is oldest); or the longest text in code points. Ties go to the
-    smallest id. `empty` says what becomes of documents whose text is empty after
+    `keep` is the member of a group that stays, see `keeping.Keep`; `signal` what ``highest``
+    looks at. `empty` says what becomes of documents whose text is empty after
     normalisation, under ``by: content``: they stay, or are dropped as ``empty_text``.
 
-    Where more than `max_removed_share` of the documents that have a key would go, the run stops;
-    1 lets everything pass. Groups of `large_group` members or more are named, with the host of
-    the kept one, in the notes of the last phase.
+    Where more than `max_removed_share` of the documents that have a key would go, or more than
+    `max_source_share` of those of one source, the run stops; 1 lets everything pass. Groups of
+    `large_group` members or more are named, with the host of the kept one and the ids of three
+    others, in the notes of the last phase.
     """
 
     by: Literal["content", "url"] = "content"
     normalise: Literal["none", "whitespace", "fold"] = "whitespace"
-    keep: Literal["smallest_id", "newest", "longest"] = "smallest_id"
+    keep: Keep = "smallest_id"
+    signal: str = ""
     empty: Literal["keep", "drop"] = "keep"
     max_removed_share: float = 1.0
+    max_source_share: float = 1.0
     large_group: int = 1000
 
     def __post_init__(self) -> None:
-        if not 0 <= self.max_removed_share <= 1:
-            raise ConfigError(
-                f"max_removed_share is {self.max_removed_share}", hint="a share, 0 to 1"
-            )
+        check_keep(self.keep, self.signal)
+        for name in ("max_removed_share", "max_source_share"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ConfigError(f"{name} is {getattr(self, name)}", hint="a share, 0 to 1")
         if self.large_group < 2:
             raise ConfigError(f"large_group is {self.large_group}", hint="2 or more")
 
@@ -70,7 +83,7 @@ class ExactDedup(Barrier):
     """Keeps one document of each group with the same text, or the same URL."""
 
     name: ClassVar[str] = "dedup.exact"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     kind: ClassVar[Kind] = "barrier"
     Params: ClassVar[type] = ExactParams
     phases: ClassVar[tuple[AuxPhase, ...]] = (
@@ -84,12 +97,14 @@ class ExactDedup(Barrier):
         self.by_url = params.by == "url"
         self.copies = "url_copies" if self.by_url else "exact_copies"
         self.reason = "duplicate_url" if self.by_url else "duplicate_content"
+        self.reads = (params.signal,) if params.signal else ()
         self.writes = {self.copies: "int"}
         drops_empty = params.empty == "drop" and not self.by_url
         self.reasons = (self.reason, "empty_text") if drops_empty else (self.reason,)
 
     def emit(self, batch: Sequence[Document]) -> dict[str, tuple[pa.Table, Any]]:
-        """Table ``keys``: the key's two halves, id, length in code points, date, host."""
+        """Table ``keys``: the key's two halves, id, what it is ranked by, source, host. Table
+        ``totals``, see `totals_of`."""
         import pyarrow as pa
 
         taking = [(doc, key) for doc in batch if (key := self._key(doc))]
@@ -100,12 +115,12 @@ class ExactDedup(Barrier):
                 "key_hi": pa.array(high),
                 "key_lo": pa.array(low),
                 "id": pa.array([doc.id for doc, _ in taking], pa.string()),
-                "length": pa.array([len(doc.text) for doc, _ in taking], pa.int64()),
-                "date": pa.array([_date(doc) for doc, _ in taking], pa.string()),
+                "rank": self._rank([doc for doc, _ in taking]),
+                "source": pa.array([doc.source for doc, _ in taking], pa.string()),
                 "host": pa.array([doc.meta.get("host") for doc, _ in taking], pa.string()),
             }
         )
-        return {"keys": (table, high)}
+        return {"keys": (table, high), "totals": totals_of(doc for doc, _ in taking)}
 
     def group(self, ctx: TaskContext) -> None:
         """One partition of keys: writes ``verdicts`` for the members of groups of two or more."""
@@ -117,7 +132,7 @@ class ExactDedup(Barrier):
         first = np.ones(rows, np.bool_)
         first[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
         group = np.cumsum(first) - 1
-        order = np.lexsort((np.arange(rows), self._rank(keys), group))
+        order = np.lexsort((np.arange(rows), preference(keys["rank"]), group))
         best = order[np.flatnonzero(first)]  # groups are contiguous, so this is each one's first
         size = np.bincount(group, minlength=len(best)).astype(np.int64)
         member = size[group] > 1
@@ -136,10 +151,20 @@ class ExactDedup(Barrier):
         groups = int(np.count_nonzero(size > 1))
         ctx.note("documents", rows)
         ctx.note("groups", groups)
-        ctx.note("removed", int(np.count_nonzero(member)) - groups)
+        goes = member.copy()
+        goes[best] = False
+        ctx.note("removed", int(np.count_nonzero(goes)))
+        lost: Counts = {}
+        add(lost, ((name, 1) for name in keys["source"].filter(pa.array(goes)).to_pylist()))
+        ctx.note("removed_of", lost)
         big = np.flatnonzero(size >= self.params.large_group)
         kept = keys.select(["id", "host"]).take(pa.array(best[big], pa.int64()))
-        columns = (kept["id"].to_pylist(), size[big].tolist(), kept["host"].to_pylist())
+        start = np.flatnonzero(first)[big].tolist()
+        some = [
+            [ids[n].as_py() for n in range(at, at + SAMPLES + 1) if n != best_one][:SAMPLES]
+            for at, best_one in zip(start, best[big].tolist(), strict=True)
+        ]
+        columns = (kept["id"].to_pylist(), size[big].tolist(), kept["host"].to_pylist(), some)
         ctx.note("large_groups", largest(zip(*columns, strict=True)))
 
     def tally(self, ctx: TaskContext) -> None:
@@ -152,10 +177,10 @@ class ExactDedup(Barrier):
         for name, value in total.items():
             ctx.note(name, value)
         ctx.note("large_groups", merge_largest(parts, "large_groups"))
-        check_share(
-            self.name, total["removed"], total["documents"],
+        given = self.params
+        Shares(self.name, given.max_removed_share, given.max_source_share).check(
+            merged(parts, "removed_of"), read_totals(ctx, "totals"),
             f"documents have {'an address' if self.by_url else 'a text'} that another one has",
-            self.params.max_removed_share,
         )  # fmt: skip
 
     def decide(
@@ -183,23 +208,17 @@ class ExactDedup(Barrier):
         # Folding first: it makes blanks out of some spacing accents.
         return collapse_space(fold(doc.text) if self.params.normalise == "fold" else doc.text)
 
-    def _rank(self, keys: pa.Table) -> Any:
-        """Integers, one a row: the smallest of a group is kept."""
-        if self.params.keep == "longest":
-            return -keys["length"].to_numpy()
-        if self.params.keep == "newest":
-            dates = np.array(keys["date"].to_pylist(), dtype=np.str_)
-            return -np.unique(dates, return_inverse=True)[1].astype(np.int64)
-        return np.zeros(keys.num_rows, np.int64)
+    def _rank(self, docs: Sequence[Document]) -> pa.Array:
+        keep, signal = self.params.keep, self.params.signal
+        held = {
+            name: [doc.meta.get(name, doc.signals.get(name)) for doc in docs]
+            for name in columns_for(keep, signal)
+        }
+        return rank_array(keep, signal, [len(doc.text) for doc in docs], held)
 
 
 def _digest(key: str) -> bytes:
     return hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def _date(doc: Document) -> str:
-    # Without the Z, so that a date with fractions of a second sorts after the one without.
-    return str(doc.meta.get("date", "")).removesuffix("Z")
 
 
 STAGE = ExactDedup

@@ -49,7 +49,7 @@ from corpusmill.pipeline.stage import AuxPhase, Barrier, Kind
 from corpusmill.stages.unicode_data import collapse_space, tables
 from corpusmill.stages.words import LineTable, lines
 
-from .guards import check_share
+from .guards import Counts, Shares, add, merged, read_totals, totals_of
 from .ids import join_ids, split_ids
 from .sets import packed_ids, places
 
@@ -69,8 +69,8 @@ class LinesParams:
     in how many documents of how many hosts it must stand to be everybody's (a document without
     a host counts as a host of its own); 0 for `documents` turns the rule off.
 
-    Where more than `max_removed_share` of all code points would go, the run stops; 1 lets
-    everything pass.
+    Where more than `max_removed_share` of all code points would go, or more than
+    `max_source_share` of those of one source, the run stops; 1 lets everything pass.
     """
 
     unit: Literal["line", "paragraph"] = "line"
@@ -80,6 +80,7 @@ class LinesParams:
     documents: int = 50
     hosts: int = 10
     max_removed_share: float = 1.0
+    max_source_share: float = 1.0
 
     def __post_init__(self) -> None:
         for name, least in (("min_chars", 1), ("host_documents", 0), ("documents", 0)):
@@ -87,7 +88,7 @@ class LinesParams:
                 raise ConfigError(f"{name} is {getattr(self, name)}", hint=f"{least} or more")
         if self.hosts < 1:
             raise ConfigError(f"hosts is {self.hosts}", hint="1 or more")
-        for name in ("host_share", "max_removed_share"):
+        for name in ("host_share", "max_removed_share", "max_source_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"{name} is {getattr(self, name)}", hint="a share, 0 to 1")
         if self.host_documents == 1 or self.documents == 1:
@@ -100,7 +101,7 @@ class LinesDedup(Barrier):
     """Removes lines that stand in many documents of a host, or on many hosts."""
 
     name: ClassVar[str] = "dedup.lines"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     kind: ClassVar[Kind] = "barrier"
     edits_text: ClassVar[bool] = True
     Params: ClassVar[type] = LinesParams
@@ -142,7 +143,7 @@ class LinesDedup(Barrier):
 
     def emit(self, batch: Sequence[Document]) -> dict[str, tuple[pa.Table, Any]]:
         """Table ``lines``: hash, host, id, each line of a document once, met by hash; table
-        ``pages``: host and how many documents of it, met by host."""
+        ``pages``: host and how many documents of it, met by host; ``totals``, see `totals_of`."""
         import pyarrow as pa
 
         found = self.units([doc.text for doc in batch])
@@ -166,7 +167,7 @@ class LinesDedup(Barrier):
         )
         names, counts = np.unique(host, return_counts=True)
         pages = pa.table({"host": pa.array(names), "documents": pa.array(counts.astype(np.int64))})
-        return {"lines": (table, hashes), "pages": (pages, names)}
+        return {"lines": (table, hashes), "pages": (pages, names), "totals": totals_of(batch)}
 
     def hosts(self, ctx: TaskContext) -> None:
         """One partition of hosts: writes ``sizes``, those that have enough documents."""
@@ -226,7 +227,6 @@ class LinesDedup(Barrier):
     def mark(self, ctx: TaskContext) -> None:
         """One partition of documents: writes ``verdicts`` with the spans that go."""
         import pyarrow as pa
-        import pyarrow.compute as pc
 
         frame = ctx.read("frame", partition=ctx.index)
         ids, frame_hash = packed_ids(frame), frame["hash"].to_numpy()
@@ -234,9 +234,8 @@ class LinesDedup(Barrier):
         ids, frame_hash = ids[order], frame_hash[order]
         wanted, first = np.unique(ids, return_index=True)
         stop = np.append(first[1:], len(ids))
-        chars = removed = 0
-        for piece in ctx.batches("docs", partition=ctx.index, columns=("id", "text")):
-            chars += int(pc.sum(pc.utf8_length(piece["text"])).as_py() or 0)
+        removed: Counts = {}
+        for piece in ctx.batches("docs", partition=ctx.index, columns=("id", "text", "source")):
             for batch in piece.to_batches(max_chunksize=256):
                 names = batch.column("id").to_pylist()
                 place, there = places(join_ids(*split_ids(names)), wanted)
@@ -244,11 +243,11 @@ class LinesDedup(Barrier):
                 texts = batch.column("text").take(pa.array(rows)).to_pylist()
                 own = [frame_hash[first[n] : stop[n]] for n in place[rows].tolist()]
                 table = self._spans([names[row] for row in rows.tolist()], texts, own)
-                removed += int(pc.sum(table["chars_removed"]).as_py() or 0)
+                sources = batch.column("source").take(pa.array(rows)).to_pylist()
+                add(removed, zip(sources, table["chars_removed"].to_pylist(), strict=True))
                 ctx.write("verdicts", table, hash_of_ids(table["id"].to_pylist()))
         ctx.write("verdicts", self._spans([], [], []), np.empty(0, np.uint64))
         ctx.note("changed", len(wanted))
-        ctx.note("chars", chars)
         ctx.note("chars_removed", removed)
 
     def _spans(
@@ -282,15 +281,20 @@ class LinesDedup(Barrier):
         for phase, keys in (
             ("hosts", ("documents",)),
             ("count", ("lines", "distinct_lines", "frame_lines")),
-            ("mark", ("changed", "chars", "chars_removed")),
+            ("mark", ("changed",)),
         ):
             for key in keys:
                 total[key] = sum(int(part[key]) for part in ctx.notes(phase))
                 ctx.note(key, total[key])
-        check_share(
-            self.name, total["chars_removed"], total["chars"], "characters are in repeated lines",
-            self.params.max_removed_share,
-        )  # fmt: skip
+        lost, chars = (
+            merged(ctx.notes("mark"), "chars_removed"),
+            read_totals(ctx, "totals", "chars"),
+        )
+        ctx.note("chars", chars)
+        ctx.note("chars_removed", lost)
+        given = self.params
+        shares = Shares(self.name, given.max_removed_share, given.max_source_share)
+        shares.check(lost, chars, "characters are in repeated lines")
 
     def decide(
         self, batch: Sequence[Document], verdicts: Mapping[str, Mapping[str, Any]]

@@ -41,9 +41,9 @@ candidates their sets up to three times and 32 bytes a pair.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -53,8 +53,20 @@ from corpusmill.pipeline.errors import ConfigError, StageError
 from corpusmill.pipeline.stage import AuxPhase, Barrier, Kind
 
 from .bands import Sketcher, pair_up, unique_rows
-from .guards import check_share, largest, merge_largest
+from .guards import (
+    SAMPLES,
+    Counts,
+    Shares,
+    add,
+    largest,
+    merge_largest,
+    merged,
+    read_totals,
+    totals_of,
+)
 from .ids import hex_ids, join_ids, split_ids
+from .keeping import Keep, check_keep, columns_for, preference, rank_array
+from .picked import picked
 from .sets import (
     MOST,
     Sets,
@@ -72,17 +84,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _PAIR = ("a_hi", "a_lo", "b_hi", "b_lo")
-_BATCH_CHARS = 4_000_000
 
 
 @dataclass(frozen=True)
 class MinhashParams:
     """`bands` x `rows` minima over runs of `ngram` words; `seed` chooses the permutations.
 
-    `min_jaccard` and `floor`: see the module. `keep`: the member with the smallest id, or the
-    longest text in code points (ties to the smallest id). Where more than `max_removed_share`
-    of the documents that have words would go, the run stops; 1 lets everything pass. Clusters of
-    `large_cluster` members or more are named in the notes of the last phase.
+    `min_jaccard` and `floor`: see the module. `keep` is the member that stays, see
+    `keeping.Keep`; `signal` what ``highest`` looks at. Where more than `max_removed_share` of the
+    documents that have words would go, or more than `max_source_share` of those of one source,
+    the run stops; 1 lets everything pass. Clusters of `large_cluster` members or more are named,
+    with the host of the kept one and the ids of three others, in the notes of the last phase.
     """
 
     bands: int = 14
@@ -91,8 +103,10 @@ class MinhashParams:
     seed: int = 1
     min_jaccard: float = 0.7
     floor: float = 0.7
-    keep: Literal["smallest_id", "longest"] = "smallest_id"
+    keep: Keep = "smallest_id"
+    signal: str = ""
     max_removed_share: float = 1.0
+    max_source_share: float = 1.0
     large_cluster: int = 1000
 
     def __post_init__(self) -> None:
@@ -100,7 +114,8 @@ class MinhashParams:
             value = getattr(self, name)
             if not 1 <= value <= most:
                 raise ConfigError(f"{name} is {value}", hint=f"1 to {most}")
-        for name in ("min_jaccard", "floor", "max_removed_share"):
+        check_keep(self.keep, self.signal)
+        for name in ("min_jaccard", "floor", "max_removed_share", "max_source_share"):
             value = getattr(self, name)
             if not 0 <= value <= 1:
                 raise ConfigError(f"{name} is {value}", hint="a share, 0 to 1")
@@ -112,7 +127,7 @@ class MinhashDedup(Barrier):
     """Keeps one document of each cluster of near-duplicates."""
 
     name: ClassVar[str] = "dedup.minhash"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     kind: ClassVar[Kind] = "barrier"
     Params: ClassVar[type] = MinhashParams
     phases: ClassVar[tuple[AuxPhase, ...]] = (
@@ -128,6 +143,7 @@ class MinhashDedup(Barrier):
     def __init__(self, params: MinhashParams) -> None:
         super().__init__(params)
         self.params: MinhashParams = params
+        self.reads = (params.signal,) if params.signal else ()
         self.writes = {"cluster": "str", "cluster_size": "int", "family": "str"}
         self.reasons = ("near_duplicate",)
 
@@ -141,12 +157,13 @@ class MinhashDedup(Barrier):
         self.sketches([])  # the kernels of the words are loaded here too
 
     def emit(self, batch: Sequence[Document]) -> dict[str, tuple[pa.Table, Any]]:
-        """Table ``bands``: key, two sides, id; met by key."""
+        """Table ``bands``: key, two sides, id; met by key. Table ``totals``, see `totals_of`."""
         import pyarrow as pa
 
         made = self.sketches([doc.text for doc in batch])
         has = made.has_words
-        high, low = split_ids([doc.id for doc, taken in zip(batch, has, strict=True) if taken])
+        worded = [doc for doc, taken in zip(batch, has, strict=True) if taken]
+        high, low = split_ids([doc.id for doc in worded])
         keys = made.keys[has].reshape(-1)
         sides = made.sides[has].reshape(-1, 2)
         bands = pa.table(
@@ -158,7 +175,7 @@ class MinhashDedup(Barrier):
                 "id_lo": pa.array(np.repeat(low, self.params.bands)),
             }
         )
-        return {"bands": (bands, keys)}
+        return {"bands": (bands, keys), "totals": totals_of(worded)}
 
     def bucket(self, ctx: TaskContext) -> None:
         """One partition of band keys: writes ``pairs`` of candidates, smaller id first, by the
@@ -185,23 +202,26 @@ class MinhashDedup(Barrier):
         pairs = ctx.read("pairs", partition=ctx.index, columns=("b_hi", "b_lo"))
         asks = ctx.read("asks", partition=ctx.index)
         asking, to = packed_ids(asks, "a_hi", "a_lo"), asks["to"].to_numpy()
-        keep = np.lexsort((to, asking))
-        asking, to = asking[keep], to[keep]
+        ordered = np.lexsort((to, asking))
+        asking, to = asking[ordered], to[ordered]
         new = np.ones(len(asking), np.bool_)
         new[1:] = (asking[1:] != asking[:-1]) | (to[1:] != to[:-1])
         asking, to = asking[new], to[new]
         wanted = np.unique(np.concatenate([packed_ids(pairs, "b_hi", "b_lo"), asking]))
         found = 0
-        for names, texts, hosts in _texts(ctx, wanted):
-            high, low = split_ids(names)
-            column = sets_of(texts, self.params.ngram).column()
+        keep, signal = self.params.keep, self.params.signal
+        needed = ("host", "source", *columns_for(keep, signal))
+        for some in picked(ctx, wanted, needed):
+            high, low = split_ids(some.ids)
+            lengths = [len(text) for text in some.texts]
             table = pa.table(
                 {
                     "id_hi": pa.array(high),
                     "id_lo": pa.array(low),
-                    "length": pa.array([len(text) for text in texts], pa.int64()),
-                    "host": pa.array(hosts, pa.string()),
-                    "set": column,
+                    "rank": rank_array(keep, signal, lengths, some.columns),
+                    "host": pa.array(some.columns["host"], pa.string()),
+                    "source": pa.array(some.columns["source"], pa.string()),
+                    "set": sets_of(some.texts, self.params.ngram).column(),
                 }
             )
             ctx.write("sets", table, high)
@@ -211,7 +231,7 @@ class MinhashDedup(Barrier):
             chosen = pa.array(order[place[there]])
             sent = table.select(["id_hi", "id_lo", "set"]).take(chosen)
             ctx.write("sent", sent, _hash_for(to[there], ctx.partitions))
-            found += len(names)
+            found += len(some.ids)
         if found != len(wanted):
             raise StageError(
                 f"{self.name}: of {len(wanted)} documents in pairs {found} are among the documents"
@@ -288,11 +308,10 @@ class MinhashDedup(Barrier):
 
         held = ctx.read("gathered", partition=ctx.index)
         ids, family = packed_ids(held), packed_ids(held, "family_hi", "family_lo")
-        length = held["length"].to_numpy()
-        preference = -length if self.params.keep == "longest" else np.zeros_like(length)
-        best_first = np.lexsort((ids, preference, family))
+        best_first = np.lexsort((ids, preference(held["rank"]), family))
         ids, family = ids[best_first], family[best_first]
         hosts = held["host"].take(pa.array(best_first)).to_pylist()
+        sources = held["source"].take(pa.array(best_first))
         sets = column_sets(held["set"]).take(best_first)
         order = np.argsort(ids)  # places of the rows in order of id
         ties = ctx.read("ties", partition=ctx.index)
@@ -327,8 +346,15 @@ class MinhashDedup(Barrier):
         ctx.note("members", len(ids))
         ctx.note("survivors", len(kept))
         ctx.note("removed", len(ids) - len(kept))
-        big = [n for n in kept.tolist() if size[n] >= self.params.large_cluster]
-        ctx.note("large_clusters", largest((cluster[n], int(size[n]), hosts[n]) for n in big))
+        gone = np.flatnonzero(survivor != np.arange(len(ids)))
+        lost: Counts = {}
+        add(lost, ((source, 1) for source in sources.take(pa.array(gone)).to_pylist()))
+        ctx.note("removed_of", lost)
+        large = []
+        for n in kept[size[kept] >= self.params.large_cluster].tolist():
+            some = hex_ids(np.sort(ids[gone[survivor[gone] == n]])[:SAMPLES])
+            large.append((cluster[n], int(size[n]), hosts[n], some))
+        ctx.note("large_clusters", largest(large))
 
     def tally(self, ctx: TaskContext) -> None:
         """Adds up the partitions, states the equation, and stops where too much would go."""
@@ -349,10 +375,11 @@ class MinhashDedup(Barrier):
             total=total["members"],
             parts={"survivors": total["survivors"], "removed": total["removed"]},
         )
-        check_share(
-            self.name, total["removed"], documents, "documents are near-duplicates",
-            self.params.max_removed_share,
-        )  # fmt: skip
+        given = self.params
+        shares = Shares(self.name, given.max_removed_share, given.max_source_share)
+        shares.check(
+            merged(parts, "removed_of"), read_totals(ctx, "totals"), "documents are near-duplicates"
+        )
 
     def decide(
         self, batch: Sequence[Document], verdicts: Mapping[str, Mapping[str, Any]]
@@ -406,30 +433,6 @@ def _hash_for(to: npt.NDArray[np.uint64], partitions: int) -> npt.NDArray[np.uin
     """Hashes that fall into the partitions `to`."""
     bits = partitions.bit_length() - 1
     return to << np.uint64(64 - bits) if bits else np.zeros(len(to), np.uint64)
-
-
-def _texts(
-    ctx: TaskContext, wanted: npt.NDArray[Any]
-) -> Iterator[tuple[list[str], list[str], list[str | None]]]:
-    """Ids, texts and hosts of the `wanted` among one partition's documents, in batches; at the
-    end an empty batch, so that every task writes its tables."""
-    names: list[str] = []
-    texts: list[str] = []
-    hosts: list[str | None] = []
-    for piece in ctx.batches("docs", partition=ctx.index, columns=("id", "text", "host")):
-        for batch in piece.to_batches(max_chunksize=1024):
-            ids = batch.column("id").to_pylist()
-            _, there = places(join_ids(*split_ids(ids)), wanted)
-            for row in np.flatnonzero(there).tolist():
-                names.append(ids[row])
-                texts.append(batch.column("text")[row].as_py())
-                hosts.append(batch.column("host")[row].as_py())
-            if sum(map(len, texts)) > _BATCH_CHARS:
-                yield names, texts, hosts
-                names, texts, hosts = [], [], []
-    if names:
-        yield names, texts, hosts
-    yield [], [], []
 
 
 STAGE = MinhashDedup

@@ -113,8 +113,9 @@ def _batches(docs: Sequence[Document]) -> Iterator[list[Document]]:
     yield batch
 
 
-def documents(docs: Sequence[Document]) -> pa.Table:
-    """The columns of a document table that the phases of this package's barriers read."""
+def documents(docs: Sequence[Document], signals: Sequence[str] = ()) -> pa.Table:
+    """The columns of a document table that the phases of this package's barriers read, `signals`
+    among them."""
     import pyarrow as pa
 
     return pa.table(
@@ -122,6 +123,9 @@ def documents(docs: Sequence[Document]) -> pa.Table:
             "id": pa.array([doc.id for doc in docs], pa.string()),
             "text": pa.array([readable(doc.text) for doc in docs], pa.large_string()),
             "host": pa.array([doc.meta.get("host") for doc in docs], pa.string()),
+            "source": pa.array([doc.source for doc in docs], pa.string()),
+            "date": pa.array([doc.meta.get("date") for doc in docs], pa.string()),
+            **{name: pa.array([doc.signals.get(name) for doc in docs]) for name in signals},
         }
     )
 

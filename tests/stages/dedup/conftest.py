@@ -47,7 +47,7 @@ def run(tmp_path: Path) -> Run:
             for name, (table, hashes) in stage.emit(order[at : at + batch]).items():
                 ctx.write(name, table, hashes)
             ids = [doc.id for doc in order[at : at + batch]]
-            ctx.write("docs", documents(order[at : at + batch]), hash_of_ids(ids))
+            ctx.write("docs", documents(order[at : at + batch], stage.reads), hash_of_ids(ids))
         ctx.run_phases(stage)
         rows = ctx.read("verdicts").to_pylist()
         verdicts = {row["id"]: row for row in rows}

@@ -105,12 +105,48 @@ def test_the_guard_and_large_groups(make: Any, run: Any) -> None:
             STAGE(ExactParams(max_removed_share=0.7, large_group=4)), docs, partitions=partitions
         )
         best = min(docs[0:10:3], key=lambda d: d.id)
+        others = sorted(doc.id for doc in docs[0:10:3] if doc is not best)
         assert ctx.notes("tally") == [
             {"documents": 10, "groups": 3, "removed": 7,
-             "large_groups": [[best.id, 4, best.meta["host"]]]}
+             "large_groups": [[best.id, 4, best.meta["host"], others]]}
         ]  # fmt: skip
         with pytest.raises(StageError, match=r"7 of 10 documents have a text .* = 0\.69"):
             run(STAGE(ExactParams(max_removed_share=0.69)), docs, partitions=partitions)
     for wrong in ({"max_removed_share": 1.1}, {"large_group": 1}):
         with pytest.raises(ConfigError, match=next(iter(wrong))):
             ExactParams(**wrong)
+
+
+def test_a_source_that_loses_too_much(make: Any, run: Any) -> None:
+    docs = [make(n, f"text {n % 3 if n < 6 else n}") for n in range(20)]
+    for doc in docs[3:6]:
+        doc.source = "few"
+    ids = sorted((doc.id, doc) for doc in docs)
+    for place in (0, 3):  # the copies of the source "few" are those that go
+        docs[place].id, docs[place + 3].id = sorted((docs[place].id, docs[place + 3].id))
+    docs[1].id, docs[4].id = sorted((docs[1].id, docs[4].id))
+    docs[2].id, docs[5].id = sorted((docs[2].id, docs[5].id))
+    assert len(ids) == 20
+    run(STAGE(ExactParams(max_source_share=1.0, max_removed_share=0.15)), docs)
+    match = r"of the source 'few' 3 of 3 documents have a text .* max_source_share = 0\.99"
+    with pytest.raises(StageError, match=match):
+        run(STAGE(ExactParams(max_source_share=0.99)), docs)
+
+
+def test_the_highest_signal_stays(make: Any, run: Any) -> None:
+    scores = [0.25, None, 0.7500001, 0.75, -1.0]
+    docs = [make(n, "one text") for n in range(5)]
+    for doc, score in zip(docs, scores, strict=True):
+        if score is not None:
+            doc.signals["quality"] = score
+    stage = STAGE(ExactParams(keep="highest", signal="quality"))
+    assert stage.reads == ("quality",)
+    _, outcomes, _ = run(stage, docs)
+    best = min(docs[2].id, docs[3].id)  # equal in 6 decimals
+    assert [o.id for o in outcomes if isinstance(o, Document)] == [best]
+    docs[0].signals["quality"] = "high"
+    with pytest.raises(StageError, match="'quality' is 'high'"):
+        run(stage, docs)
+    for wrong in ({"keep": "highest"}, {"signal": "quality"}):
+        with pytest.raises(ConfigError, match="keep is"):
+            ExactParams(**wrong)  # type: ignore[arg-type]

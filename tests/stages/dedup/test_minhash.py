@@ -283,8 +283,9 @@ def test_large_clusters_are_named(make: Any, run: Any) -> None:
     for partitions in (1, 4):
         _, _, ctx = run(STAGE(MinhashParams(large_cluster=4)), docs, partitions=partitions)
         assert ctx.notes("tally")[0]["large_clusters"] == [
-            [min(d.id for d in docs[3:8]), 5, "h5.example"],
-            [min(d.id for d in docs[8:]), 4, "h4.example"],
+            [ids[0], len(ids), host, ids[1:4]]
+            for host, some in (("h5.example", docs[3:8]), ("h4.example", docs[8:]))
+            for ids in [sorted(d.id for d in some)]
         ]
 
 
@@ -294,6 +295,28 @@ def test_the_guard(make: Any, run: Any) -> None:
     assert len(run(STAGE(MinhashParams(max_removed_share=0.9)), docs)[0]) == 10
     with pytest.raises(StageError, match=r"9 of 10 documents .* max_removed_share = 0\.8"):
         run(STAGE(MinhashParams(max_removed_share=0.8)), docs)
+    docs += [make(n, " ".join(words(random.Random(n), 20))) for n in range(11, 90)]
+    for n, doc in enumerate(docs):
+        doc.source = "one" if n < 10 else "other"
+    run(STAGE(MinhashParams(max_removed_share=0.2, max_source_share=0.9)), docs)
+    match = "of the source 'one' 9 of 10 documents are near-duplicates: more than max_source_share"
+    with pytest.raises(StageError, match=match):
+        run(STAGE(MinhashParams(max_source_share=0.8)), docs)
+
+
+@pytest.mark.parametrize("keep", ["newest", "highest"])
+def test_who_stays(make: Any, run: Any, keep: Any) -> None:
+    text = words(random.Random(1), 100)
+    docs = [make(n, " ".join([*text, f"end{n}"])) for n in range(4)]
+    for doc, value in zip(docs, (3, 9, 9, None), strict=True):
+        if value is not None:
+            doc.meta["date"] = f"2026-01-0{value}T00:00:00Z"
+            doc.signals["score"] = value
+    stage = STAGE(MinhashParams(keep=keep, signal="score" if keep == "highest" else ""))
+    for partitions in (1, 4):
+        verdicts, _, _ = run(stage, docs, partitions=partitions)
+        assert {v["survivor"] for v in verdicts.values()} == {min(docs[1].id, docs[2].id)}
+        assert {v["cluster"] for v in verdicts.values()} == {min(d.id for d in docs)}
 
 
 def test_params() -> None:
@@ -322,7 +345,7 @@ def test_sketches_do_not_change_without_the_version() -> None:
     parts = [made.has_words, made.keys, made.sides, sets.values, sets.stop]
     digest = hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
     assert (STAGE.version, digest) == (
-        2,
+        3,
         "b0d15a9a69b18d1fd4505c0dba2e816f11ad91360da2b1cc09584ee815dd8ba9",
     )
 
@@ -334,6 +357,6 @@ def test_verdicts_do_not_change_without_the_version(make: Any, run: Any) -> None
     verdicts, _, _ = run(STAGE(MinhashParams()), corpus(make))
     digest = hashlib.sha256(json.dumps(verdicts, sort_keys=True).encode()).hexdigest()
     assert (STAGE.version, digest) == (
-        2,
+        3,
         "19d71107d6127b122d9b71cd5074430eccc988204a2d99716a1e0e65a73c6e3e",
     )
