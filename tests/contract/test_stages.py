@@ -56,6 +56,22 @@ def quality_model(folder: Path) -> dict[str, Any]:
     return {"model": str(path)}
 
 
+def perplexity_model(folder: Path) -> dict[str, Any]:
+    """An n-gram model of two hundred short lines."""
+    from corpusmill.classifiers.train_perplexity import PerplexityConfig, train_perplexity
+
+    rows = [
+        {"text": f"Line {i} says word {i % 7} of the careful study of nature.", "label": "high",
+         "group": f"g{i % 2}", "licence": "CC0-1.0", "source": "s"}
+        for i in range(200)
+    ]  # fmt: skip
+    (folder / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    files = ("labels.jsonl",)
+    config = PerplexityConfig("tiny", "en", files, ("g1",), pieces=350, order=3, reference=files)
+    train_perplexity(config, folder, folder)
+    return {"models": {"*": str(folder / "model.ngram")}}
+
+
 def benchmark(folder: Path) -> dict[str, Any]:
     """A benchmark of one question."""
     path = folder / "benchmarks"
@@ -91,6 +107,7 @@ MADE_WITH: dict[str, dict[str, Any] | Callable[[Path], dict[str, Any]]] = {
     "classifiers.linear_quality": {
         "model": str(Path(__file__).parents[2] / "configs/sample/models/quality_linear.lin")
     },
+    "classifiers.perplexity": perplexity_model,
     "decontaminate.ngram": benchmark,
     "dedup.known": known_before,
     "filters.datatrove": {"block": "GopherQualityFilter", "words": "whitespace"},
