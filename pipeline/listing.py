@@ -71,8 +71,9 @@ def list_files(
     return [(name, *found[name]) for name in sorted(found)]
 
 
-def read_paths(path: Path) -> list[str]:
-    """The lines of a list of paths, gzip or plain, without empty ones.
+def read_paths(path: Path, root: str = "") -> list[str]:
+    """The lines of a list of paths, gzip or plain, without empty ones. Those that begin with `root`
+    (``s3://BUCKET/…``) are cut to what is below it.
 
     Raises ConfigError for a list that cannot be read or is empty, for a path that stands in it
     twice and for one that leads out of the root.
@@ -84,7 +85,7 @@ def read_paths(path: Path) -> list[str]:
         lines = [line.strip() for line in data.decode("utf-8").splitlines()]
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise ConfigError(f"the list of paths {path} cannot be read: {error}") from None
-    names = [line for line in lines if line]
+    names = [line.removeprefix(f"{root}/") for line in lines if line]
     if not names:
         raise ConfigError(f"the list of paths {path} names no file")
     seen: set[str] = set()
@@ -93,7 +94,7 @@ def read_paths(path: Path) -> list[str]:
         if "\0" in name or any(part in ("", ".", "..") for part in parts):
             raise ConfigError(
                 f"{shown(name)} in {path} is no path below the root",
-                hint="lists of s3:// or https:// addresses: fetch the files, and cut the front off",
+                hint="addresses that do not begin with root: cut their front off",
             )
         if name in seen:
             raise ConfigError(f"{shown(name)} stands twice in {path}")

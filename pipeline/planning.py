@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,10 +19,10 @@ from .assets import Places, check_asset, resolve_assets
 from .durable import write_atomic
 from .errors import ConfigError, CorpusmillError, InputError, IntegrityError
 from .identity import canonical, fingerprint, pretty
-from .listing import list_files, list_names, read_paths, stat_paths
-from .params import encode, list_assets, map_assets, shown
-from .places import resolve_path
-from .recipe import Recipe, SourceSpec, Step
+from .input_files import place
+from .inputs import cut_tasks, list_inputs
+from .params import encode, list_assets, map_assets
+from .recipe import Recipe, Step
 from .registry import build, pin_versions
 from .stage import Asset, InputFile
 
@@ -99,9 +98,13 @@ class Plan:
         files = []
         for source_index, file_index in self.data["layout"]["tasks"][task]:
             source = self.data["inputs"][source_index]
+            name, root = source["name"], self.data["places"]["sources"][source["name"]]
             relative, size, _ = source["files"][file_index]
-            path = Path(self.data["places"]["sources"][source["name"]]) / relative
-            files.append(InputFile(source["name"], str(path), relative, size))
+            beside = tuple(
+                InputFile(name, place(root, other), other, length)
+                for other, length, _ in source.get("beside", {}).get(relative, ())
+            )
+            files.append(InputFile(name, place(root, relative), relative, size, beside))
         return files
 
     def file_token(self, source: str, relative: str) -> int:
@@ -116,7 +119,8 @@ class Plan:
         return {
             (entry["name"], name): int(token)
             for entry in self.data["inputs"]
-            for name, _, token in entry["files"]
+            for files in (entry["files"], *entry.get("beside", {}).values())
+            for name, _, token in files
         }
 
     def save(self, path: Path) -> None:
@@ -215,77 +219,6 @@ def _plan_id(data: dict[str, Any], phases: tuple[Phase, ...]) -> str:
     return fingerprint([body, [dataclasses.asdict(p) for p in phases]])
 
 
-def list_inputs(recipe: Recipe) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """Files of every source, sorted by relative path, and the sources' absolute roots. What is
-    excluded is listed by name."""
-    listed, roots = [], {}
-    for spec in recipe.sources:
-        root = resolve_path(spec.root, recipe.base)
-        if not os.path.isdir(root):
-            raise ConfigError(f"source {spec.name!r}: the folder {shown(spec.root)} does not exist")
-        try:
-            found, excluded = _files_of(spec, root, recipe.base)
-        except ConfigError as error:
-            raise ConfigError(f"source {spec.name!r}: {error.message}", hint=error.hint) from None
-        entry: dict[str, Any] = {
-            "name": spec.name, "files": [[name, *found[name]] for name in sorted(found)],
-        }  # fmt: skip
-        listed.append(entry | ({"excluded": excluded} if excluded else {}))
-        roots[spec.name] = str(root)
-    return listed, roots
-
-
-def _files_of(
-    spec: SourceSpec, root: Path, base: Path
-) -> tuple[dict[str, tuple[int, int]], list[str]]:
-    """(bytes, time) of the files to read by name, and the names of those left out."""
-    without: set[str] = set()
-    listed = [] if spec.paths_from is None else read_paths(resolve_path(spec.paths_from, base))
-    named = set(listed)
-    if spec.exclude:
-        named |= {n for p in spec.paths for n in list_names(root, p)}
-    for pattern in spec.exclude:
-        names = list_names(root, pattern) & named
-        if not names:
-            raise ConfigError(
-                f"exclude: {shown(pattern)} matches none of the files that paths match",
-                hint='a folder is left out by "folder/**/*"',
-            )
-        without |= names
-    found: dict[str, tuple[int, int]] = {}
-    for name, size, token in stat_paths(root, [n for n in listed if n not in without]):
-        found[name] = (size, token)
-    for pattern in spec.paths:
-        hits = list_files(root, pattern, without)
-        if not hits:
-            rest = " that is not excluded" if without else ""
-            raise ConfigError(f"nothing matches {shown(pattern)} in {spec.root}{rest}")
-        found |= {name: (size, token) for name, size, token in hits}
-    if not found:
-        raise ConfigError("every file that is listed is excluded")
-    # A name that is not UTF-8 is a reason to leave a file out, and must be told all the same.
-    told = (os.fsencode(name).decode("utf-8", "backslashreplace") for name in without)
-    return found, sorted(told)
-
-
-def cut_tasks(inputs: list[dict[str, Any]], task_bytes: int) -> list[list[list[int]]]:
-    """Files in listed order, a new task whenever `task_bytes` is reached; a source never shares
-    a task with another."""
-    tasks: list[list[list[int]]] = []
-    for s, source in enumerate(inputs):
-        current: list[list[int]] = []
-        filled = 0
-        for f, (_, size, _) in enumerate(source["files"]):
-            if current and filled + size > task_bytes:
-                tasks.append(current)
-                current, filled = [], 0
-            current.append([s, f])
-            filled += size
-        if current:
-            tasks.append(current)
-    return tasks
-
-
 def step_identity(step: Step, digests: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """What of a step determines bytes: stage, version, pins, parameters, asset digests."""
     named = map_assets(
@@ -333,9 +266,6 @@ def make_plan(recipe: Recipe) -> Plan:
         "name": recipe.name, "version": recipe.version, "seed": recipe.seed,
         "sample": recipe.sample_share, "sources": source_ids,
         "steps": [identities[s.id] for s in recipe.steps],
-            what = identities[step.id]
-            if aux.depends is not None:
-                what = {**what, "params": getattr(step.made, aux.depends)()}
         "products": [identities[s.id] for s in recipe.products],
     }  # fmt: skip
     data: dict[str, Any] = {
@@ -403,8 +333,11 @@ def _phases(
             name = f"{number()}-{step.id}.{aux.name}"
             count = partitions if aux.tasks == "partitions" else 1
             ups = [*upstream, *names]
+            what = identities[step.id]
+            if aux.depends is not None:
+                what = {**what, "params": getattr(step.made, aux.depends)()}
             phases.append(Phase(
-                name, "aux", key(["aux", identities[step.id], aux.name], ups), count,
+                name, "aux", key(["aux", what, aux.name], ups), count,
                 step=step.id, aux=aux.name, method=aux.method, upstream=tuple(ups),
             ))  # fmt: skip
             names.append(name)

@@ -32,6 +32,7 @@ from typing import Any
 
 from .errors import ConfigError
 from .listing import check_pattern
+from .object_store import check_address, is_address
 from .overrides import apply_override
 from .params import decode_dataclass, nearest, shown
 from .registry import build
@@ -65,6 +66,7 @@ class SourceSpec:
     """A text file (also .gz) that lists paths below `root`, a line each, as Common Crawl
     publishes them; each must exist."""
     root: str = "."
+    """A folder, or an ``s3://BUCKET/PREFIX`` (see `corpusmill.pipeline.object_store`)."""
     exclude: tuple[str, ...] = ()
     """Patterns of files that `paths` match and that must not be read; the ledger names them."""
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -90,6 +92,8 @@ class SourceSpec:
                     ) from None
         if not self.root or "\0" in self.root:
             raise ConfigError(f"root of {self.name!r} is {shown(self.root)}, which is no path")
+        if is_address(self.root):
+            check_address(self.root)
         if not self.licence.strip():
             raise ConfigError(f"source {self.name!r} has no licence", hint="NOASSERTION if unknown")
         if not self.licence.isprintable():

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from .document import Document, Drop, Failure, Page
 from .engine import RunFolder
 from .errors import CorpusmillError
+from .input_files import place, reopened, still_there
 from .ledger import sealed_docs_phases
 from .planning import Phase, Plan
 from .recipe import Step
@@ -237,13 +237,13 @@ def _from_inputs(
     }
     items: list[Page | Document] = []
     for (name, relative), of_file in _by_file(rows).items():
-        path = Path(plan.data["places"]["sources"][name]) / relative
+        path = place(plan.data["places"]["sources"][name], relative)
         size = sizes.get((name, relative))
-        if size is None or not path.is_file() or path.stat().st_size != size:
+        if size is None or not still_there(path, size):
             for row in of_file:
                 found[row["id"]].note = "its input is no longer there"
             continue
-        file = InputFile(name, str(path), relative, size)
+        file = InputFile(name, path, relative, size)
         records = _records(sources[name], file, of_file)
         for row in of_file:
             item = records.get(row["id"])
@@ -263,17 +263,20 @@ def _by_file(
     return groups
 
 
-def _records(source: Source, file: InputFile, rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def _records(source: Source, file: InputFile, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What the source makes of the rows' records, by id. A file without direct access is read
     once, up to the last of them."""
     wanted = {row["id"]: row["offset"] for row in rows}
-    if type(source).read_one is not Source.read_one:
-        one = {key: source.read_one(file, offset, key) for key, offset in wanted.items()}
+    if source.direct:
+        places = [(row["offset"], row.get("length") or 0) for row in rows]
+        with reopened(file, places) as local:
+            one = {key: source.read_one(local, offset, key) for key, offset in wanted.items()}
         return {key: record.outcome for key, record in one.items() if record is not None}
     found: dict[str, Any] = {}
-    for record in source.read(file):
-        if record.id in wanted:
-            found[record.id] = record.outcome
-            if len(found) == len(wanted):
-                break
+    with reopened(file) as local:
+        for record in source.read(local):
+            if record.id in wanted:
+                found[record.id] = record.outcome
+                if len(found) == len(wanted):
+                    break
     return found

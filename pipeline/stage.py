@@ -100,12 +100,14 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """One input of a source: `path` to open, `relative` to the source's root, size in bytes."""
+    """One input of a source: `path` to open, `relative` to the source's root, size in bytes, and
+    the files `beside` it that its source asked for (`Source.beside`)."""
 
     source: str
     path: str
     relative: str
     size: int
+    beside: tuple[InputFile, ...] = ()
 
 
 class Source:
@@ -116,6 +118,8 @@ class Source:
     kind: ClassVar[Kind] = "source"
     pins: ClassVar[tuple[str, ...]] = ()
     gives: ClassVar[Literal["page", "document"]] = "page"
+    beside: ClassVar[tuple[str, ...]] = ()
+    """Endings of files that, lying beside an input under the same name, say what is in it."""
     Params: ClassVar[type] = NoParams
 
     writes: Mapping[str, SignalType] = {}
@@ -133,6 +137,11 @@ class Source:
         `Failure` record each. Raises InputError only if the file cannot be opened."""
         raise NotImplementedError
 
+    @property
+    def direct(self) -> bool:
+        """Whether `read_one` reads a record without those in front of it."""
+        return type(self).read_one is not Source.read_one
+
     def read_one(self, file: InputFile, offset: int, key: str = "") -> Record | None:
         """The record at `offset`, with `key` the one of that id; None if there is none. Here the
         file is read up to it; a source that can go there at once does so."""
@@ -148,24 +157,24 @@ class AuxPhase:
 
     With `tasks` = "partitions" it runs once per partition, with "one" once. `method` names the
     method of the stage that runs it: ``method(ctx)``; see `corpusmill.pipeline.context`.
+    `depends` names a method without arguments that gives, as plain values, all of the stage's
+    parameters that the phase depends on, so that its result outlives a change of the others;
+    without it the phase depends on all of them.
     """
 
     name: str
     tasks: Literal["partitions", "one"]
     method: str
+    depends: str | None = None
 
 
 class Barrier:
     """Base of stages that must see all documents before they decide on one (deduplication).
-    `depends` names a method without arguments that gives, as plain values, all of the stage's
-    parameters that the phase depends on, so that its result outlives a change of the others;
-    without it the phase depends on all of them.
 
     `emit` runs at the end of the preceding document phase and returns tables of keys; the
     phases of `phases` turn them into a table named ``verdicts`` with a column ``id`` (partitioned
     by id); `decide` runs at the head of the next document phase with the verdict rows of the
     batch's ids.
-    depends: str | None = None
     """
 
     name: ClassVar[str]

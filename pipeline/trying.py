@@ -17,6 +17,7 @@ from .assets import Places, resolve_assets
 from .document import Document, Drop, Failure, Page, Record
 from .errors import ConfigError, InputError, StageError
 from .flow import weight
+from .input_files import place, reopened, still_there
 from .params import map_assets
 from .plots import number
 from .recipe import Recipe, Step
@@ -213,15 +214,17 @@ def page_of_run(root: Path, word: str) -> Record:
         (int(size) for entry in plan.data["inputs"] if entry["name"] == name
          for path, size, _ in entry["files"] if path == record.get("file")), None,
     )  # fmt: skip
-    where = Path(plan.data["places"]["sources"][name]) / str(record.get("file"))
-    if size is None or not where.is_file() or where.stat().st_size != size:
+    where = place(plan.data["places"]["sources"][name], str(record.get("file")))
+    if size is None or not still_there(where, size):
         raise InputError(f"the input of {word} is no longer there: {record.get('file')}")
     source = plan.load_source(name)
     source.setup()
-    file = InputFile(name, str(where), str(record["file"]), size)
-    found: Record | None = source.read_one(file, int(record["offset"]), story["id"])
+    file, offset = InputFile(name, where, str(record["file"]), size), int(record["offset"])
+    places = [(offset, int(record.get("length") or 0))] if source.direct else None
+    with reopened(file, places) as local:
+        found: Record | None = source.read_one(local, offset, story["id"])
     if found is None:
-        raise InputError(f"{where} has no record {story['id']} at {record['offset']}")
+        raise InputError(f"{where} has no record {story['id']} at {offset}")
     return found
 
 

@@ -45,7 +45,7 @@ def _from_here(override: str) -> str:
     """A source's root given on the command line is relative to the working directory, one in a
     recipe to the recipe."""
     key, sep, value = override.partition("=")
-    if sep and key.endswith(".root") and not value.startswith("package:"):
+    if sep and key.endswith(".root") and not value.startswith(("package:", "s3://")):
         return f"{key}={json.dumps(str(Path(value).expanduser().resolve()))}"
     return override
 
@@ -55,7 +55,7 @@ AVERAGE_RECORD_BYTES = 5000
 
 
 def _share(recipe: Any, sample: str) -> str:
-    from .planning import list_inputs
+    from .inputs import list_inputs
 
     if not sample.isdigit():
         return sample
@@ -413,9 +413,10 @@ VERBS: Mapping[str, Callable[[Namespace], int]] = {
     "warm": warm, "status": status, "report": report, "why": why, "trace": trace,
     "verify": verify, "diff": diff, "ls": ls,
     "try": _later("trying", "try"),
+    "index": _later("indexing", "index"), "browse": _later("browsing.server", "browse"),
     "init": _later("starting", "init"), "schema": _later("starting", "schema"),
+    "ablate": _later("ablating", "ablate"), "mix": _later("mix_verbs", "mix"),
     **{name: _later("slurm_verbs", name) for name in ("submit", "retry", "cancel")},
-    "mix": _later("mix_verbs", "mix"),
     **{
         name: _later("stage_verbs", name)
         for name in ("extract", "filter", "pii", "dedup", "contamination", "train")

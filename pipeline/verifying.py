@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from .engine import RunFolder
-from .errors import ConfigError, CorpusmillError, IntegrityError
+from .errors import ConfigError, CorpusmillError, InputError, IntegrityError
 from .identity import canonical, pretty, sha256_file
+from .input_files import place
 from .ledger import build_ledger
 from .lock import Lock
+from .object_store import is_address, store
 from .planning import Plan
 from .publish import file_rows, listing_bytes, lock_body, lock_identity
 from .shard_checks import check_shards
@@ -187,8 +189,27 @@ def _check_inputs(rows: list[dict[str, Any]], plan_path: Path, verdict: Verdict)
         if source not in roots:
             verdict.faults.append(f"{plan_path} has no source {source!r}, the lock names its files")
             continue
-        path = Path(roots[source]) / relative
-        if not path.exists():
+        where, size = place(roots[source], relative), int(row["bytes"])
+        if is_address(where):
+            _check_object(roots[source], relative, size, str(row["sha256"]), verdict)
+        elif Path(where).exists():
+            _same(Path(where), size, str(row["sha256"]), verdict)
+        else:
             verdict.skipped.append(f"the input {row['path']} is no longer at its place")
-            continue
-        _same(path, int(row["bytes"]), str(row["sha256"]), verdict)
+
+
+def _check_object(root: str, name: str, size: int, digest: str, verdict: Verdict) -> None:
+    try:
+        if not store(root).stat([name]):
+            verdict.skipped.append(f"the input {root}/{name} is no longer at its place")
+            return
+        found = store(root).fetch(name, size)
+    except (InputError, ConfigError) as error:
+        verdict.faults.append(error.message)
+        return
+    verdict.files += 1
+    verdict.bytes += size
+    if found != digest:
+        verdict.faults.append(
+            f"{root}/{name} is not the object that was listed: its sha256 differs"
+        )

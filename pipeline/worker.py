@@ -8,10 +8,11 @@ its neighbours.
 from __future__ import annotations
 
 import json
-import os
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -22,12 +23,14 @@ from .commits import PhaseFolder, put_failure, read_commit
 from .context import hash_of_ids
 from .document import Document, Drop, Failure, Page
 from .engine import SEAL_WAIT_SECONDS, RunFolder, run_aux
-from .errors import CorpusmillError, InputError, StageError, TaskError
+from .errors import CorpusmillError, StageError, TaskError
 from .flow import Chain, Live, batches, weight
-from .identity import SUM_MODULUS, hex128, sha256_file
+from .identity import SUM_MODULUS, hex128
+from .input_files import opened
 from .planning import Phase, Plan
 from .recipe import Step
 from .registry import build, room_module
+from .stage import InputFile
 from .stopping import Stopped
 from .tables import document_table, documents, reject_table
 
@@ -185,50 +188,62 @@ class Worker:
         share = self.plan.recipe["sample"]
         limit = None if share is None else int(Decimal(share) * (1 << 64))
         for file in self.plan.task_files(task):
-            token = self.plan.file_token(file.source, file.relative)
-            digest = _input_digest(file, token)
-            attempt.commit.inputs.append({
-                "source": file.source, "path": file.relative, "bytes": file.size, "sha256": digest,
+            with ExitStack() as stack:
+                local, digests = self._opened(file, stack)
+                attempt.commit.inputs.extend(digests)
+                yield from self._read_file(file, local, chain, limit)
+
+    def _opened(self, file: InputFile, stack: ExitStack) -> tuple[InputFile, list[dict[str, Any]]]:
+        """The file and what lies beside it, to be read; what the commit says of them."""
+        others, said = [], []
+        for one in (*file.beside, file):
+            token = self.plan.file_token(one.source, one.relative)
+            local, digest = stack.enter_context(opened(one, token))
+            others.append(local)
+            said.append({
+                "source": one.source, "path": one.relative, "bytes": one.size, "sha256": digest,
             })  # fmt: skip
-            reader = self._sources.get(file.source)
-            if reader is None:
-                reader = self.plan.load_source(file.source)
-                reader.setup()
-                self._sources[file.source] = reader
-            seen: set[int] = set()
+        return replace(others.pop(), beside=tuple(others)), said
+
+    def _read_file(
+        self, file: InputFile, local: InputFile, chain: Chain, limit: int | None
+    ) -> Iterator[Live]:
+        reader = self._sources.get(file.source)
+        if reader is None:
+            reader = self.plan.load_source(file.source)
+            reader.setup()
+            self._sources[file.source] = reader
+        seen: set[int] = set()
+        started = time.process_time()
+        for record in reader.read(local):
+            number = int(record.id, 16)
+            if number in seen:
+                raise StageError(f"{file.relative}: two records have the id {record.id}")
+            seen.add(number)
+            outcome = record.outcome
+            flow = chain.account.flow(READ_STEP, file.source)
+            size = weight(outcome) if isinstance(outcome, Page | Document) else record.length
+            flow.enter(number, size)
+            if isinstance(outcome, Drop | Failure):
+                dropped = isinstance(outcome, Drop)
+                code = outcome.reason if isinstance(outcome, Drop) else outcome.type
+                if code not in (reader.reasons if dropped else reader.errors):
+                    raise StageError(
+                        f"source {file.source} ended {record.id} by the undeclared {code!r}"
+                    )
+                flow.lose(number, flow.dropped if dropped else flow.errors, code)
+                chain.reject_row(
+                    record.id, file.source, record.url, READ_STEP, outcome, file.relative,
+                    record.offset, record.length,
+                )  # fmt: skip
+                continue
+            flow.keep(number, size)
+            if limit is not None and not _in_sample(chain, outcome, number, limit, self.plan.seed):
+                continue
+            spent = time.process_time() - started
+            chain.account.cpu[READ_STEP] = chain.account.cpu.get(READ_STEP, 0.0) + spent
+            yield outcome, number
             started = time.process_time()
-            for record in reader.read(file):
-                number = int(record.id, 16)
-                if number in seen:
-                    raise StageError(f"{file.relative}: two records have the id {record.id}")
-                seen.add(number)
-                outcome = record.outcome
-                flow = chain.account.flow(READ_STEP, file.source)
-                size = weight(outcome) if isinstance(outcome, Page | Document) else record.length
-                flow.enter(number, size)
-                if isinstance(outcome, Drop | Failure):
-                    dropped = isinstance(outcome, Drop)
-                    code = outcome.reason if isinstance(outcome, Drop) else outcome.type
-                    if code not in (reader.reasons if dropped else reader.errors):
-                        raise StageError(
-                            f"source {file.source} ended {record.id} by the undeclared {code!r}"
-                        )
-                    flow.lose(number, flow.dropped if dropped else flow.errors, code)
-                    chain.reject_row(
-                        record.id, file.source, record.url, READ_STEP, outcome, file.relative,
-                        record.offset, record.length,
-                    )  # fmt: skip
-                    continue
-                flow.keep(number, size)
-                if limit is not None and not _in_sample(
-                    chain, outcome, number, limit, self.plan.seed
-                ):
-                    continue
-                spent = time.process_time() - started
-                chain.account.cpu[READ_STEP] = chain.account.cpu.get(READ_STEP, 0.0) + spent
-                yield outcome, number
-                started = time.process_time()
-            _input_unchanged(file, token)
 
 
 def _in_sample(chain: Chain, item: Page | Document, number: int, limit: int, seed: int) -> bool:
@@ -243,27 +258,6 @@ def _in_sample(chain: Chain, item: Page | Document, number: int, limit: int, see
         return True
     flow.lose(number, flow.dropped, "not_sampled")
     return False
-
-
-def _input_digest(file: Any, token: int) -> str:
-    _input_unchanged(file, token)
-    try:
-        return sha256_file(file.path)
-    except OSError as error:
-        raise InputError(f"{file.relative} cannot be read: {error.strerror}") from None
-
-
-def _input_unchanged(file: Any, token: int) -> None:
-    try:
-        stat = os.stat(file.path)
-    except OSError as error:
-        raise InputError(f"{file.relative} cannot be read: {error.strerror}") from None
-    if stat.st_size != file.size or stat.st_mtime_ns != token:
-        raise InputError(
-            f"{file.relative} is not the file that was planned (size {stat.st_size}, planned "
-            f"{file.size})",
-            hint="the input changed after planning; run again to plan again",
-        )
 
 
 class _Hosts:
