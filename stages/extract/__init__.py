@@ -31,6 +31,9 @@ class Extracted:
     """Expected F1 of the choice, 0 to 1; of the tier ``own`` only."""
     page_type: str = ""
     """article, forum, product, …; of the tier ``own`` only."""
+    page_state: str = ""
+    """What the page is in place of content (`corpusmill.stages.extract.state`): soft_404,
+    login_wall, …"""
     metadata: dict[str, str] = field(default_factory=dict)
     """Some of author, date, sitename, license; only if asked for."""
 

@@ -58,5 +58,6 @@ def extract_once(
         charset=answer["charset"],
         confidence=answer.get("confidence"),
         page_type=answer.get("page_type", ""),
+        page_state=answer.get("state", ""),
         metadata=answer.get("metadata", {}),
     )

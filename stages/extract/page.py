@@ -4,7 +4,7 @@ This is what the worker process runs. Its answer is a JSON object with the keys 
 
     {"text", "path", "words", "all_words", "fffd", "html_bytes", "title", "charset",
      "charset_declared", "charset_rule"} and, if asked for, {"metadata": {…}}, for the tier own
-    {"confidence", "page_type"}
+    {"confidence", "page_type"}, where the page is no page {"state"}
     {"drop": reason, "value": number}
     {"error": type, "message": str}
 """
@@ -23,6 +23,7 @@ from .libraries import Format, LibraryError, self_test, trafilatura_metadata
 from .policy import TIERS, Tier, choose, libraries_of
 from .rewrite import rewrite
 from .sanitise import clean_markup
+from .state import page_state
 from .title import read_title
 
 Answer = dict[str, Any]
@@ -125,6 +126,9 @@ def extract_page(head: dict[str, Any], body: bytes, params: PageParams) -> Answe
             "title": read_title(html),
             **charset,
         }
+        state = page_state(html, answer["title"], answer["text"], choice.words, choice.all_words)
+        if state is not None:
+            answer["state"] = state
         if choice.confidence is not None:
             answer["confidence"] = choice.confidence
             answer["page_type"] = choice.page_type

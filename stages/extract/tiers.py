@@ -28,6 +28,7 @@ _SIGNALS: dict[str, SignalType] = {
     "extract_all_words": "int",
     "extract_fffd": "int",
     "html_bytes": "int",
+    "page_state": "str",
 }
 _OWN_SIGNALS: dict[str, SignalType] = {
     "extract_confidence": "float",
@@ -81,13 +82,15 @@ class ExtractTiers(Stage):
 
     Signals: ``extract_path`` (which path gave the text: resiliparse, resiliparse_all, trafilatura
     or own), ``extract_words`` and ``extract_all_words`` (words of the text, and of all text of
-    the page), ``extract_fffd`` (U+FFFD in the text), ``html_bytes`` (decoded page in UTF-8).
+    the page), ``extract_fffd`` (U+FFFD in the text), ``html_bytes`` (decoded page in UTF-8), and
+    ``page_state`` where the page is something in place of content (soft_404, login_wall, …: see
+    `corpusmill.stages.extract.state`), absent on all others.
     The tier ``own`` also writes ``extract_confidence`` (expected F1 of its choice, 0 to 1) and
     ``page_type`` (article, forum, product, …; see the model card).
     """
 
     name = "extract.tiers"
-    version = 6
+    version = 7
     kind = "map"
     pins = tuple(sorted({*LIBRARY_PINS, *CHARSET_PINS}))
     takes = "page"
@@ -174,6 +177,8 @@ def _fill(document: Document, answer: Answer) -> None:
     signals["extract_all_words"] = answer["all_words"]
     signals["extract_fffd"] = answer["fffd"]
     signals["html_bytes"] = answer["html_bytes"]
+    if "state" in answer:
+        signals["page_state"] = answer["state"]
     if "confidence" in answer:
         signals["extract_confidence"] = answer["confidence"]
         signals["page_type"] = answer["page_type"]

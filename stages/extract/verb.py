@@ -50,6 +50,8 @@ def extract_file(
         "all_words": found.all_words,
         "charset": found.charset,
     }
+    if found.page_state:
+        row["page_state"] = found.page_state
     if found.confidence is not None:
         row.update(confidence=found.confidence, page_type=found.page_type)
     return json.dumps(row, ensure_ascii=False)
@@ -167,6 +169,8 @@ def _extract(worker: Worker, batch: list[_Line]) -> Iterator[dict[str, Any]]:
                 "extract_fffd": answer["fffd"],
                 "html_bytes": answer["html_bytes"],
             }
+            if "state" in answer:
+                measured["page_state"] = answer["state"]
             if "confidence" in answer:
                 measured["extract_confidence"] = answer["confidence"]
                 row["page_type"] = answer["page_type"]
