@@ -25,7 +25,46 @@ def parser() -> argparse.ArgumentParser:
     _run_verbs(verbs)
     _look_verbs(verbs)
     _stage_verbs(verbs)
+    _result_verbs(verbs)
     return top
+
+
+def _named_documents(sub: argparse.ArgumentParser) -> None:
+    for name, text in (
+        ("host", "documents of this host and its subdomains"),
+        ("url", "the document of this address"),
+        ("id", "the document with this id"),
+    ):
+        sub.add_argument(f"--{name}", action="append", default=[], help=text)
+
+
+def _result_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    sub = _verb(verbs, "forget", "a finished result without some documents, with the proof")
+    sub.add_argument("run", metavar="RUN")
+    _named_documents(sub)
+    sub.add_argument("--out", required=True, metavar="DIR", help="the new result")
+    sub = _verb(verbs, "reproduce", "make a result again and compare it with its lock")
+    sub.add_argument("target", metavar="RUN|LOCK")
+    sub.add_argument("--out", required=True, metavar="DIR", help="where to make it")
+    sub.add_argument("--recipe", metavar="RECIPE", help="where no plan lies beside the lock")
+    sub.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides",
+                     help="of the recipe: --set sources.web.root=DIR")  # fmt: skip
+    sub.add_argument("--workers", type=int, help="worker processes (default: all cores)")
+    sub = _verb(verbs, "export", "a result in the form that others read")
+    sub.add_argument("target", metavar="RUN|LOCK")
+    sub.add_argument(
+        "--format", required=True, dest="form", metavar="FORM",
+        help="croissant, hf-card, datasheet; or the shards as megatron, datatrove, olmo, llmc, mds, "
+             "parquet, text",
+    )  # fmt: skip
+    sub.add_argument("--out", required=True, metavar="PATH", help="a file, or a folder of shards")
+    sub.add_argument("--stream", metavar="NAME", help="of the shards, only this stream")
+    sub.add_argument("--about", metavar="FILE", help="a text of yours for card or datasheet")
+    sub = _verb(verbs, "pack", "rows of a fixed length from whole documents, as an index")
+    sub.add_argument("run", metavar="RUN")
+    sub.add_argument("--length", type=int, required=True, metavar="TOKENS", help="of a row")
+    sub.add_argument("--out", required=True, metavar="DIR")
+    sub.add_argument("--stream", metavar="NAME", help="only this stream")
 
 
 def _verb(
@@ -113,6 +152,13 @@ def _look_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
                      help="write a page with plots and samples (RUN/report.html)")  # fmt: skip
     sub.add_argument("--against", metavar="BEFORE",
                      help="what became of the same records in another run")  # fmt: skip
+    sub = _verb(verbs, "index", "make a run ready to be searched: all texts, signals and fates")
+    sub.add_argument("run", metavar="RUN")
+    sub.add_argument("--remake", type=int, default=20000, metavar="N",
+                     help="pages of the first phase that are made again (default 20000)")  # fmt: skip
+    sub = _verb(verbs, "browse", "look around in a run that is indexed, in a browser", json=False)
+    sub.add_argument("run", metavar="RUN")
+    sub.add_argument("--port", type=int, default=0, help="default: one that is free")
     sub = _verb(verbs, "why", "what became of one document, and why")
     sub.add_argument("document", metavar="ID|URL")
     sub.add_argument("--run", required=True, metavar="RUN")
@@ -126,7 +172,8 @@ def _look_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     sub = _verb(
         verbs, "trace", "which document a token belongs to, or where a document's tokens are"
     )
-    sub.add_argument("position", metavar="SHARD:OFFSET|ID")
+    sub.add_argument("position", nargs="?", metavar="SHARD:OFFSET|ID")
+    _named_documents(sub)
     sub.add_argument("--run", required=True, metavar="RUN")
     sub = _verb(verbs, "verify", "re-hash and re-add everything that a lock claims")
     sub.add_argument("target", metavar="RUN|LOCK")
@@ -135,6 +182,18 @@ def _look_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     sub.add_argument("a", metavar="A")
     sub.add_argument("b", metavar="B")
     sub.add_argument("--exit-code", action="store_true", help="exit 1 if they differ")
+    sub = _verb(verbs, "mix", "what a mix takes of each domain, or what another one changes")
+    sub.add_argument("what", choices=["plan", "diff"])
+    sub.add_argument("things", nargs="+", metavar="RUN|RECIPE|A B")
+    sub.add_argument("--run", metavar="RUN", help="the run that a recipe's counts come from")
+    sub = _verb(verbs, "ablate", "which of two kept sets a small model learns more from")
+    sub.add_argument("a", metavar="A", help="a run's folder, or a JSONL with a field text")
+    sub.add_argument("b", metavar="B")
+    sub.add_argument("--heldout", action="append", default=[], metavar="FILE.jsonl",
+                     help="texts to judge on, in neither side; repeatable")  # fmt: skip
+    sub.add_argument("--tokens", type=int, default=0,
+                     help="of each side (default: half of the smaller side)")  # fmt: skip
+    sub.add_argument("--seeds", type=int, default=5)
     sub = _verb(verbs, "ls", "list stages, signals or recipes")
     sub.add_argument("what", choices=["stages", "signals", "recipes"])
 
@@ -142,10 +201,6 @@ def _look_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def _stage_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     sub = _verb(verbs, "extract", "the text of an HTML file, or of a JSONL with a field html")
     sub.add_argument("file", nargs="?", metavar="FILE.html")
-    sub = _verb(verbs, "mix", "what a mix takes of each domain, or what another one changes")
-    sub.add_argument("what", choices=["plan", "diff"])
-    sub.add_argument("things", nargs="+", metavar="RUN|RECIPE|A B")
-    sub.add_argument("--run", metavar="RUN", help="the run that a recipe's counts come from")
     sub.add_argument("--jsonl", nargs=2, metavar=("IN", "OUT"))
     sub.add_argument("--url")
     sub.add_argument("--tier", default="default")
@@ -157,7 +212,21 @@ def _stage_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         ("contamination", "benchmark items in each row of a JSONL"),
     ):
         sub = _verb(verbs, name, text)
-        sub.add_argument("--jsonl", nargs=2, metavar=("IN", "OUT"), required=name != "dedup")
+        alone = name not in ("dedup", "pii")
+        sub.add_argument("--jsonl", nargs=2, metavar=("IN", "OUT"), required=alone)
+        if name == "pii":
+            sub.add_argument(
+                "--policy", action="append", default=[], metavar="TYPE=POLICY",
+                help="tag (the default), pseudonym or annotate; repeatable",
+            )  # fmt: skip
+            for flag, argument, help_ in (
+                ("--key", "FILE", "the secret key of the pseudonyms"),
+                ("--audit", "FILE", "write what was replaced where, without the text"),
+                ("--new-key", "FILE", "make a key, and print its commitment for the recipe"),
+            ):
+                sub.add_argument(flag, metavar=argument, help=help_)
+            about = "the audit of a run, whose clean.pii has audit: true"
+            sub.add_argument("--spans", nargs=2, metavar=("RUN", "OUT"), help=about)
         if name == "dedup":
             sub.add_argument("--removed", metavar="FILE", help="write the other rows here")
             about = (
@@ -173,7 +242,7 @@ def _stage_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         if name == "contamination":
             sub.add_argument("--benchmarks", metavar="DIR", required=True)
     sub = _verb(verbs, "train", "train a model that a stage uses")
-    sub.add_argument("what", choices=["classifier"])
+    sub.add_argument("what", choices=["classifier", "perplexity"])
     sub.add_argument("config", metavar="CONFIG")
     sub.add_argument("--out", required=True, metavar="DIR")
 

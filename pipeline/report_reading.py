@@ -65,7 +65,7 @@ def _inside(s: Sample) -> str:
 def masked_pages(run: RunFolder, kept: Sequence[Mapping[str, Any]], base: str) -> str:
     """How much personal data of each type was found, and where its tags stand now. What stood there
     is not shown."""
-    types = sorted({k for row in kept[:1] for k in row if k.startswith("pii_")})
+    types = sorted({k for row in kept[:1] for k in row if k.startswith("pii_")} - {"pii_spans"})
     rows = []
     for name in types:
         counts = [int(row[name] or 0) for row in kept]
@@ -77,7 +77,8 @@ def masked_pages(run: RunFolder, kept: Sequence[Mapping[str, Any]], base: str) -
     having.sort(key=lambda row: order_key(run.plan.seed, row["id"], 0, "sample"))
     chosen = having[:_MASKED]
     texts = texts_of(run, sealed_docs_phases(run)[-1], {row["id"] for row in chosen})
-    tag = re.compile("<(?:" + "|".join(n.removeprefix("pii_").upper() for n in types) + ")>")
+    names = "|".join(n.removeprefix("pii_").upper() for n in types)
+    tag = re.compile(f"<(?:{names})(?:-[a-z]{{12}})?>")
     for row in chosen:
         places = list(tag.finditer(texts.get(row["id"], "")))
         whole = texts.get(row["id"], "")

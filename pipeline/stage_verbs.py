@@ -39,8 +39,20 @@ def filter_rows(options: Namespace) -> int:
 
 
 def pii(options: Namespace) -> int:
-    module = room_module("stages.clean.verb")
-    return _stage_verb(options, module.pii_jsonl(*map(Path, options.jsonl)))
+    asked = [options.jsonl, options.new_key, options.spans]
+    if sum(given is not None for given in asked) != 1:
+        raise ConfigError("pii needs one of --jsonl IN OUT, --spans RUN OUT and --new-key FILE")
+    if options.new_key:
+        print(room_module("stages.clean.pseudonyms").make_key(options.new_key))
+        return 0
+    if options.spans:
+        from .pii_audit import write_spans
+
+        return _stage_verb(options, write_spans(*map(Path, options.spans)))
+    done = room_module("stages.clean.verb").pii_jsonl(
+        *map(Path, options.jsonl), options.policy, options.key, options.audit
+    )
+    return _stage_verb(options, done)
 
 
 def dedup(options: Namespace) -> int:
@@ -62,10 +74,15 @@ def contamination(options: Namespace) -> int:
 
 
 def train(options: Namespace) -> int:
-    module = room_module("classifiers.train")
-    card = module.train_classifier(Path(options.config), Path(options.out))
+    config, out = Path(options.config), Path(options.out)
+    if options.what == "perplexity":
+        card = room_module("classifiers.train_perplexity").train_perplexity_file(config, out)
+    else:
+        card = room_module("classifiers.train").train_classifier(config, out)
+    held, size = card["heldout"], card["model"]["size"]
+    said = "" if held["auc"] is None else f", AUC {held['auc']} on {held['texts']} texts held out"
     show_json(card) if options.json else print(
-        f"{options.out}: {json.dumps(card.get('metrics', {}))}"
+        f"{out}: {card['model']['file']}, {size} bytes{said}"
     )
     return 0
 

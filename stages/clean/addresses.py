@@ -33,18 +33,16 @@ LOCAL_LIMIT: Final = 64
 Reserved = Literal["names", "keep", "tag"]
 
 
-def emails(work: str, reserved: Reserved) -> Iterator[Span]:
+def emails(work: str, reserved: Reserved, windows: Windows) -> Iterator[Span]:
     """Addresses with a dotted domain. Left alone are remote paths (``git@host.org:repo``), the
     user part of URLs, file names (``icon@2x.png``), package versions (``pkg@1.2.3``) and, by
     `reserved`, addresses at domains set aside for examples."""
-    at = work.find("@")
     last_end = 0
-    while at >= 0:
+    for at, _ in windows.of("email"):
         span = _email_at(work, at, last_end, reserved)
         if span is not None:
             yield span
             last_end = span.end
-        at = work.find("@", at + 1)
 
 
 def _email_at(work: str, at: int, floor: int, reserved: Reserved) -> Span | None:
@@ -69,7 +67,8 @@ def _email_at(work: str, at: int, floor: int, reserved: Reserved) -> Span | None
         return None
     if _REMOTE_PATH.match(work, end):
         return None
-    url = _SCHEME_BEFORE.search(before(work, start, 200))
+    left = work[max(0, start - 200) : start]
+    url = _SCHEME_BEFORE.search(before(work, start, 200)) if "://" in left else None
     if url is not None and not url.group().startswith("mailto:"):
         return None
     return Span(start, end, "email")
@@ -95,6 +94,16 @@ def spelled_emails(work: str) -> Iterator[Span]:
         host = ascii_lower(_DOTS.sub(".", m.group(2) or m.group(3)))
         if not is_reserved(host) and host.rpartition(".")[2] not in FILE_ENDINGS:
             yield Span(m.start(), m.end(), "email")
+
+
+_AT: Final = re.compile(rf"(?i){_AT_WORD}| at ")
+
+
+def unspelled(address: str) -> str:
+    """An address in words as it is meant: ``ann [at] tiny dot io`` is ``ann@tiny.io``."""
+    if "@" in address and not _DOTS.search(address):
+        return address if _AT.search(address) is None else _AT.sub("@", address)
+    return _AT.sub("@", _DOTS.sub(".", address))
 
 
 def is_reserved(host: str) -> bool:
@@ -136,6 +145,13 @@ _NETWORK_AFTER: Final = re.compile(
 )
 
 
+_PRODUCT: Final = re.compile(r"[a-z0-9_)]/$")
+_NETWORK_SIZE: Final = re.compile(r"/([0-9]{1,2})(?![0-9])")
+_HOST_OF_URL: Final = re.compile(r"://(?:[^ \t\n\r\u00a0/@]*@)?$")
+_PORT: Final = re.compile(r":[0-9]{2,5}(?![0-9.])")
+_GOES_ON: Final = re.compile(r"-[0-9a-z]")
+
+
 def ips(work: str, windows: Windows) -> Iterator[Span]:
     """Public IPv4 and IPv6 addresses (see `public_ipv4`, `public_ipv6`)."""
     yield from _ipv4s(work, windows)
@@ -143,7 +159,7 @@ def ips(work: str, windows: Windows) -> Iterator[Span]:
 
 
 def _ipv4s(work: str, windows: Windows) -> Iterator[Span]:
-    for m in matches(_IPV4, work, windows.numbers(4, dots=3)):
+    for m in matches(_IPV4, work, windows.of("ip")):
         written = m.group().split(".")
         parts = [int(p) for p in written]
         if max(parts) > 255 or any(p[0] == "0" and p != "0" for p in written):
@@ -166,16 +182,14 @@ def _is_address(work: str, start: int, end: int, parts: list[int]) -> bool:
     """
     left = before(work, start, 48).rpartition("\n")[2]
     right = after(work, end, 24).partition("\n")[0]
-    if re.search(r"[a-z0-9_)]/$", left) and not re.search(r"//$", left):
+    if left.endswith("/") and _PRODUCT.search(left):
         return False  # Chrome/91.0.4.124
-    prefix = re.match(r"/([0-9]{1,2})(?![0-9])", right)
+    prefix = _NETWORK_SIZE.match(right)
     if prefix is not None and prefix.group(1) != "32":
         return False  # a network, not an address
-    if re.search(r"://(?:[^ \t\n\r\u00a0/@]*@)?$", left) or re.match(
-        r":[0-9]{2,5}(?![0-9.])", right
-    ):
+    if ("://" in left and _HOST_OF_URL.search(left)) or _PORT.match(right):
         return True
-    if re.match(r"-[0-9a-z]", right) or _NUMBERING.search(left):
+    if _GOES_ON.match(right) or _NUMBERING.search(left):
         return False
     if _NETWORK_BEFORE.search(left) or _NETWORK_AFTER.match(right) or left.endswith("@"):
         return True
@@ -189,8 +203,7 @@ _IPV6: Final = re.compile(
 
 
 def _ipv6s(work: str, windows: Windows) -> Iterator[Span]:
-    runs = [(low, high) for low, high in windows.hexes.tolist()]
-    for m in matches(_IPV6, work, runs):
+    for m in matches(_IPV6, work, windows.hexes()):
         if public_ipv6(m.group()) and not re.match(r"\.[0-9]", work[m.end() : m.end() + 2]):
             yield Span(m.start(), m.end(), "ip")
 

@@ -68,7 +68,7 @@ def cards(work: str, windows: Windows) -> Iterator[Span]:
     identifiers and time stamps have too, need a word of payment near. Right after words such as
     "card number" the Luhn digit and a first digit of 3 to 6 suffice: new issuer ranges appear.
     """
-    for m in matches(_CARD, work, windows.numbers(12)):
+    for m in matches(_CARD, work, windows.of("card")):
         digits = _NOT_DIGIT.sub("", m.group())
         if not luhn(digits) or len(set(digits)) == 1:
             continue
@@ -107,8 +107,7 @@ def mod97(iban: str) -> bool:
 def ibans(work: str, windows: Windows) -> Iterator[Span]:
     """IBANs of known countries: length, structure and check digits must hold. Groups may be
     parted by one space or hyphen, wherever it stands."""
-    heads = [(head, head + 4) for head in windows.heads.tolist()]
-    for m in matches(_IBAN_HEAD, work, heads):
+    for m in matches(_IBAN_HEAD, work, windows.of("iban")):
         country = m.group(1).upper()
         length = IBAN_LENGTHS.get(country)
         if length is None:
@@ -166,7 +165,7 @@ def ssns(work: str, windows: Windows) -> Iterator[Span]:
     word of social security must stand near. A number that was found no longer counts as digits left
     of the next one, so that a list of them is found in one sweep."""
     seen = 0
-    for m in matches(_SSN, work, windows.numbers(9)):
+    for m in matches(_SSN, work, windows.of("ssn")):
         area, separator, group, serial = m.groups()
         if area in ("000", "666") or area >= "900" or group == "00" or serial == "0000":
             continue
@@ -222,6 +221,8 @@ _LABEL_AFTER: Final = re.compile(
 _LISTED: Final = re.compile(
     rf"{PHONE_FILLER}(?:{SPACE}*[,;/|&]{SPACE}*|{SPACE}+(?:or|and|und|ou|o|y|/){SPACE}+)$"
 )
+_NEAR: Final = 12
+"""Characters from one number of a list to the next, at most."""
 _PHONE_NOT: Final = re.compile(
     word(
         "isbn|issn|doi|oid|order|ticket|versions?|ver|builds?|pages?|pp|model|serial|imei|invoice|"
@@ -249,7 +250,12 @@ def phones(work: str, windows: Windows) -> Iterator[Span]:
     that a list is found in one sweep.
     """
     seen = 0
-    for m in matches(_PHONE, work, windows.numbers(7), early=4):
+    possible = (
+        (low, high)
+        for low, high, needs_one in windows.phones()
+        if not needs_one or (seen and low - seen < _NEAR)
+    )  # asked for one by one, each after what was found in those before it
+    for m in matches(_PHONE, work, possible, early=4):
         if work[m.start() - 1 : m.start()] in ("/", "\\", "=", "#"):
             continue  # a path, a parameter, an anchor
         end = m.end()
@@ -282,8 +288,8 @@ def _is_phone(work: str, start: int, end: int, seen: int) -> bool:
         return True
     if not shaped:
         return False
-    near = PHONE_FILLER + work[seen:start] if 0 < start - seen < 12 and seen else None
-    return _LISTED.search(near or work[max(0, start - 12) : start]) is not None
+    near = PHONE_FILLER + work[seen:start] if 0 < start - seen < _NEAR and seen else None
+    return _LISTED.search(near or work[max(0, start - _NEAR) : start]) is not None
 
 
 def _plausible(number: str) -> bool:

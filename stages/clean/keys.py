@@ -59,13 +59,6 @@ _PLACEHOLDER: Final = re.compile(
     r"(?i:example|placeholder|redacted|your)|(.)\1{7}|1234567890|abcdefgh"
 )
 
-SECRET_NEEDS: Final = (
-    r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}|gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|AIza|ya29\.|"
-    r"[rs]k_live_|sk-[0-9A-Za-z]|hf_[0-9A-Za-z]{34}|npm_|pypi-Ag|SG\.|key-[0-9a-f]{32}|dop_v1_|shp[a-z]{2}_|"
-    r":AA[0-9A-Za-z_\-]{33}|hooks\.slack\.com/services/|(?i:aws_?secret)|eyJ[0-9A-Za-z_\-]{10}|"
-    r"PRIVATE KEY"
-)
-
 
 def secrets(work: str) -> Iterator[Span]:
     """Keys of vendors, JSON Web Tokens with a header that names an algorithm, private keys."""
@@ -105,9 +98,6 @@ _ETHER_WORDS: Final = re.compile(
         "eth(?:er(?:eum)?)?|erc-?20|wallets?|donat(?:e|ions?)|tips?|send to|metamask|usd[ct]|bnb|"
         "polygon"
     )
-)
-WALLET_NEEDS: Final = (
-    r"[13LMD][1-9A-HJ-NP-Za-km-z]{25}|(?i:(?:bc|ltc)1[0-9a-z]{38})|0x[0-9A-Fa-f]{40}"
 )
 
 
@@ -157,9 +147,6 @@ def bech32(text: str) -> bool:
 _MAC: Final = re.compile(
     r"(?<![0-9A-Za-z:\-])[0-9A-Fa-f]{2}([:\-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}(?![0-9A-Za-z]|[:\-][0-9A-Fa-f])"
     r"|(?<![0-9A-Za-z.])[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}(?![0-9A-Za-z]|\.[0-9A-Fa-f])"
-)
-MAC_NEEDS: Final = (
-    r"(?:[0-9A-Fa-f]{2}[:\-]){5}[0-9A-Fa-f]{2}|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}"
 )
 
 

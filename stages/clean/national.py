@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from .spans import Span, after, before, word
+from .windows import Windows
 
 _EDGE: Final = r"(?<![0-9A-Za-z_])(?<![0-9][\-./])"
 _END: Final = r"(?![0-9A-Za-z_]|[\-./][0-9])"
@@ -278,13 +279,11 @@ _ALONE: Final = (
 
 _WORDS: Final = "|".join(k.words for k in KINDS if not k.alone)
 
-NEEDS: Final = rf"{_ALONE}|(?i:(?:^|[^0-9A-Za-z])(?:{_WORDS}))"
-"""What a text must have for any of these to occur, for the prefilter."""
-
-
 _BEFORE: Final = 40
 _AFTER: Final = 20
 _LONGEST: Final = 30
+_AROUND: Final = _BEFORE + _LONGEST
+"""Characters beside the digits of a number in which its words, and the rest of its form, lie."""
 _DIGITS: Final = re.compile(r"[0-9][0-9A-Za-z]?[ \-/.]?[0-9]")
 
 
@@ -308,11 +307,16 @@ def _places() -> tuple[re.Pattern[str], Any, Any]:
     return shapes, re2.compile(_ALONE.encode(), options), words
 
 
-def national_ids(work: str) -> Iterator[Span]:
+def national_ids(work: str, windows: Windows) -> Iterator[Span]:
     """Numbers that pass the check of their kind and, unless their form says enough, have one of
     its words in the 40 characters before them or the 20 behind. The first of `KINDS` that fits
     claims a number."""
     shapes, shaped, words = _places()
+    around = "\n".join(
+        work[max(0, low - _AROUND) : high + _AROUND] for low, high in windows.of("national_id")
+    ).encode("utf-8", "surrogatepass")
+    if not shaped.search(around) and not words.search(around):
+        return
     raw = work.encode("utf-8", "surrogatepass")
     claimed: list[Span] = []
     for m in shapes.finditer(work) if shaped.search(raw) else ():

@@ -16,23 +16,26 @@ answer a count by eye on technical pages, where 20 of 25 "IP addresses" were suc
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from corpusmill.pipeline.document import Document, Drop, Outcome
+from corpusmill.pipeline.document import Document, Drop, Outcome, Scalar
 from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import SignalType, Stage
 
 from .addresses import Reserved, emails, ips, spelled_emails
 from .digits import cards, ibans, phones, ssns
-from .keys import MAC_NEEDS, SECRET_NEEDS, WALLET_NEEDS, macs, secrets, wallets
-from .national import NEEDS as NATIONAL_NEEDS
+from .keys import macs, secrets, wallets
 from .national import national_ids
-from .spans import DEFAULT_TYPES, FILLER, PHONE_FILLER, TAGS, TYPES, Span, as_ascii, blank
-from .windows import Windows, scan
+from .pseudonyms import COMMITMENT, pseudonym, read_key
+from .spans import DEFAULT_TYPES, TAG, TAGS, TYPES, Span, as_ascii, blank, without_tags
+from .windows import Windows, scan, scan_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,60 +43,19 @@ if TYPE_CHECKING:
 Type = Literal[
     "email", "ip", "iban", "card", "ssn", "phone", "national_id", "secret", "wallet", "mac"
 ]
-Policy = Literal["tag", "annotate"]
+Policy = Literal["tag", "pseudonym", "annotate"]
 
-_BEGIN: Final = "-----BEGIN"
-"""How a private key in its written form begins."""
-_KEY_TYPES: Final = ("secret", "wallet", "mac")
 _SPELLED: Final = r"(?i:[\[({<] {0,2}at {0,2}[\])}>]| dot |[\[({<] {0,2}dot {0,2}[\])}>])"
 
 
 @lru_cache(maxsize=1)
-def _patterns() -> tuple[Any, Any, Any]:
-    """google-re2 automata over bytes: which types of keys there may be, whether a national number,
-    whether a spelled address. Wider than the detectors, never narrower."""
+def _spelled() -> Any:
+    """A google-re2 automaton over bytes: whether there may be an address in words."""
     import re2
 
     options = re2.Options()
-    options.max_mem = 64 << 20
     options.log_errors = False
-    keys = re2.Set.SearchSet(options)
-    for needs in (SECRET_NEEDS, WALLET_NEEDS, MAC_NEEDS):
-        keys.Add(needs)
-    keys.Compile()
-    return (
-        keys,
-        re2.compile(NATIONAL_NEEDS.encode(), options),
-        re2.compile(_SPELLED.encode(), options),
-    )
-
-
-def possible_types(work: str, windows: Windows, spelled: bool = False) -> list[str]:
-    """The types that can occur in a text without other digits than ASCII ones, in the order of
-    `TYPES`."""
-    found: set[str] = set()
-    raw = b""
-    if windows.may_have_key or _BEGIN in work:
-        raw = work.encode("utf-8", "surrogatepass")
-        found.update(_KEY_TYPES[n] for n in _patterns()[0].Match(raw) or ())
-    if "@" in work:
-        found.add("email")
-    elif spelled:
-        raw = raw or work.encode("utf-8", "surrogatepass")
-        if _patterns()[2].search(raw):
-            found.add("email")
-    if windows.sixteen or windows.has_number(6):
-        raw = raw or work.encode("utf-8", "surrogatepass")
-        if _patterns()[1].search(raw):
-            found.add("national_id")
-    if len(windows.hexes) or windows.numbers(4, dots=3):
-        found.add("ip")
-    if len(windows.heads):
-        found.add("iban")
-    for type_, digits in (("phone", 7), ("ssn", 9), ("card", 12)):
-        if windows.has_number(digits):
-            found.add(type_)
-    return [type_ for type_ in TYPES if type_ in found]
+    return re2.compile(_SPELLED.encode(), options)
 
 
 def find(
@@ -110,34 +72,38 @@ def find(
     placeholders (``user@example.com``). `spelled` has e-mail found in words too
     (``ann [at] tiny [dot] io``). Digits of other scripts are read as digits.
     """
-    claims = _claims(text, types, reserved_domains, spelled)
+    claims = _claims(text, scan(text), types, reserved_domains, spelled)
     return [span for span in claims if span.type in types]
 
 
 def _claims(
-    text: str, types: Sequence[str], reserved_domains: Reserved, spelled: bool
+    text: str, windows: Windows, types: Sequence[str], reserved: Reserved, spelled: bool
 ) -> list[Span]:
-    """Every span of any type, sorted, if one of `types` can occur at all."""
-    work = as_ascii(text)
-    windows = scan(work)
-    possible = possible_types(work, windows, spelled)
-    if not any(t in types for t in possible):
+    """Every span of any type, sorted, if one of `types` can occur at all. `windows`: of `text`."""
+    work = text
+    if windows.foreign:
+        work = as_ascii(text)
+        windows = scan(work)
+    spelled = spelled and ("@" in work or bool(_spelled().search(work.encode("utf-8", "replace"))))
+    if not spelled and not (windows.mask and any(windows.may(type_) for type_ in types)):
         return []
-    if "<" in work:  # tags have neither digits nor colons, so the windows stay as they are
-        for type_, tag in TAGS.items():
-            filler = PHONE_FILLER if type_ == "phone" else FILLER
-            work = work.replace(tag, filler * len(tag))
+    if "<" in work and TAG.search(work):
+        work = without_tags(work)
+        windows = scan(work)
     spans: list[Span] = []
     while True:  # until a round finds nothing: what one span uncovers is found in the next
         found: list[Span] = []
-        for type_ in possible:  # all of them: a card is no phone number, whatever was asked for
-            new = _disjoint(_detect(type_, work, windows, reserved_domains, spelled))
+        for type_ in TYPES:  # all of them: a card is no phone number, whatever was asked for
+            if not windows.may(type_) and not (spelled and type_ == "email"):
+                continue
+            new = _disjoint(_detect(type_, work, windows, reserved, spelled))
             if new:
                 work = blank(work, new)
+                windows = scan(work)
                 found += new
         if not found:
             return sorted(spans)
-        spans += found  # the windows are wider than need be now, which hides nothing
+        spans += found
 
 
 def _disjoint(spans: Iterator[Span]) -> list[Span]:
@@ -155,13 +121,13 @@ def _detect(
         case "secret":
             return secrets(work)
         case "email":
-            return chain(emails(work, reserved), spelled_emails(work) if spelled else ())
+            return chain(emails(work, reserved, windows), spelled_emails(work) if spelled else ())
         case "wallet":
             return wallets(work)
         case "mac":
             return macs(work)
         case "national_id":
-            return national_ids(work)
+            return national_ids(work, windows)
         case "ip":
             return ips(work, windows)
         case "iban":
@@ -174,12 +140,13 @@ def _detect(
             return phones(work, windows)
 
 
-def replace(text: str, spans: Sequence[Span]) -> str:
-    """`text` with the given spans (sorted, disjoint) replaced by their tags."""
+def replace(text: str, spans: Sequence[Span], with_: Callable[[Span], str] | None = None) -> str:
+    """`text` with the given spans (sorted, disjoint) replaced by their tags, or by what `with_`
+    gives for each."""
     pieces: list[str] = []
     at = 0
     for span in spans:
-        pieces += [text[at : span.start], TAGS[span.type]]
+        pieces += [text[at : span.start], TAGS[span.type] if with_ is None else with_(span)]
         at = span.end
     pieces.append(text[at:])
     return "".join(pieces)
@@ -187,47 +154,70 @@ def replace(text: str, spans: Sequence[Span]) -> str:
 
 @dataclass(frozen=True)
 class PiiParams:
-    """`types`: what to look for. `policy`: for single types "annotate" (count, leave the text) in
-    place of "tag". `reserved_domains`: see `find`. `spelled_email`: find e-mail written in words
-    (``ann [at] tiny dot io``) too. `drop_above`: drop documents with more spans
-    than this, of all types together (None: none)."""
+    """`types`: what to look for. `policy`: for single types, in place of "tag", "pseudonym" (a tag
+    with letters that are the same for the same value, by a secret key) or "annotate" (count, leave
+    the text). `reserved_domains`: see `find`. `spelled_email`: find e-mail written in words
+    (``ann [at] tiny dot io``) too. `drop_above`: drop documents with more spans than this, of all
+    types together (None: none); `drop_above_of`: of single types. `key`: the commitment of the key
+    of pseudonyms, as ``corpusmill pii --new-key FILE`` prints it; the file itself is named by the
+    environment variable CORPUSMILL_PII_KEY. `audit`: write what was done where (see `Pii`)."""
 
     types: tuple[Type, ...] = DEFAULT_TYPES
     policy: Mapping[str, Policy] = field(default_factory=dict)
     reserved_domains: Reserved = "names"
     spelled_email: bool = False
     drop_above: int | None = None
+    drop_above_of: Mapping[str, int] = field(default_factory=dict)
+    key: str = ""
+    audit: bool = False
 
     def __post_init__(self) -> None:
-        for name in (*self.types, *self.policy):
+        for name in (*self.types, *self.policy, *self.drop_above_of):
             if name not in TYPES:
                 raise ConfigError(
                     f"clean.pii: unknown type {name!r}", hint=f"the types are {', '.join(TYPES)}"
                 )
         if not self.types or len(set(self.types)) != len(self.types):
             raise ConfigError(f"clean.pii: types={list(self.types)!r} is empty or names one twice")
-        for name, action in self.policy.items():
-            if action not in ("tag", "annotate"):
-                raise ConfigError(
-                    f"clean.pii: policy {name}={action!r}", hint="write tag or annotate"
-                )
+        for name in (*self.policy, *self.drop_above_of):
             if name not in self.types:
-                raise ConfigError(f"clean.pii: policy for {name!r}, which is not among types")
+                raise ConfigError(
+                    f"clean.pii: a policy or bound for {name!r}, which is not among types"
+                )
+        for name, action in self.policy.items():
+            if action not in ("tag", "pseudonym", "annotate"):
+                raise ConfigError(
+                    f"clean.pii: policy {name}={action!r}", hint="write tag, pseudonym or annotate"
+                )
+        self._check_key()
         if self.reserved_domains not in ("names", "keep", "tag"):
             raise ConfigError(
                 f"clean.pii: reserved_domains={self.reserved_domains!r}",
                 hint="write names, keep or tag",
             )
-        if self.drop_above is not None and self.drop_above < 0:
-            raise ConfigError(f"clean.pii: drop_above={self.drop_above} is negative")
+        for name, most in (("drop_above", self.drop_above), *self.drop_above_of.items()):
+            if most is not None and most < 0:
+                raise ConfigError(f"clean.pii: {name}={most} is negative")
+
+    def _check_key(self) -> None:
+        wanted = "pseudonym" in self.policy.values()
+        if wanted and not COMMITMENT.fullmatch(self.key):
+            raise ConfigError(
+                f"clean.pii: key={self.key!r} is no commitment, which pseudonyms need",
+                hint="corpusmill pii --new-key FILE makes a key and prints its commitment",
+            )
+        if self.key and not wanted:
+            raise ConfigError("clean.pii: a key, but no type has the policy pseudonym")
 
 
 class Pii(Stage):
-    """Counts personal data by type and replaces it by tags. Signals: ``pii_<type>``, the number of
-    spans found (annotated ones too). Reason: ``pii_too_many``, with the number of spans."""
+    """Counts personal data by type and replaces it. Signals: ``pii_<type>``, the number of spans
+    found (annotated ones too); with `audit` ``pii_spans``, where there are any: JSON, a list of
+    ``[type, start, end, policy]`` with offsets in characters of the text before. Reasons:
+    ``pii_too_many`` and ``pii_too_many_<type>``, with the number of spans."""
 
     name = "clean.pii"
-    version = 3
+    version = 4
     kind = "map"
     pins = ("google-re2", "phonenumbers")
     edits_text = True
@@ -237,39 +227,67 @@ class Pii(Stage):
     def __init__(self, params: PiiParams) -> None:
         super().__init__(params)
         self.types = tuple(t for t in TYPES if t in params.types)
-        self.tagged = tuple(t for t in self.types if params.policy.get(t, "tag") == "tag")
-        self.writes: Mapping[str, SignalType] = {f"pii_{t}": "int" for t in self.types}
+        self.policy: Mapping[str, Policy] = {t: params.policy.get(t, "tag") for t in self.types}
+        self.tagged = tuple(t for t in self.types if self.policy[t] != "annotate")
+        self._none: Mapping[str, Scalar] = {f"pii_{t}": 0 for t in self.types}
+        writes: dict[str, SignalType] = {f"pii_{t}": "int" for t in self.types}
+        if params.audit:
+            writes["pii_spans"] = "str"
+        self.writes = writes
         self.reasons = ("pii_too_many",) if params.drop_above is not None else ()
+        self.reasons += tuple(f"pii_too_many_{t}" for t in self.types if t in params.drop_above_of)
+        self._key = b""
 
-    def setup(self) -> None:
-        """Compiles the automata, and compiles or loads the kernel."""
-        _patterns()
+    def setup(self, key: str | Path | None = None) -> None:
+        """Compiles or loads the kernel, and reads the key where there are pseudonyms, from the file
+        `key` or the one that the environment names. Raises AssetError where that is missing or
+        another."""
         scan("")
+        if self.params.key:
+            self._key = read_key(self.params.key, key)
 
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
-        return [self._one(document) for document in batch]
+        windows = scan_all([document.text for document in batch])
+        return [self._one(document, w) for document, w in zip(batch, windows, strict=True)]
 
-    def _claims(self, text: str) -> list[Span]:
-        return _claims(text, self.types, self.params.reserved_domains, self.params.spelled_email)
+    def _claims(self, text: str, windows: Windows) -> list[Span]:
+        params = self.params
+        return _claims(text, windows, self.types, params.reserved_domains, params.spelled_email)
 
-    def clean(self, text: str) -> tuple[list[Span], str]:
+    def clean(self, text: str, windows: Windows | None = None) -> tuple[list[Span], str]:
         """The spans of the stage's types in `text`, and the text as the stage leaves it."""
-        claims = self._claims(text)
+        claims = self._claims(text, windows or scan(text))
         spans = [span for span in claims if span.type in self.types]
         while chosen := [span for span in claims if span.type in self.tagged]:
-            text = replace(text, chosen)
+            text = replace(text, chosen, partial(self._replacement, text))
             if len(chosen) == len(claims):
                 break  # nothing was left in place, so nothing can be uncovered
-            claims = self._claims(text)
+            claims = self._claims(text, scan(text))
         return spans, text
 
-    def _one(self, document: Document) -> Outcome:
-        spans, edited = self.clean(document.text)
+    def _replacement(self, text: str, span: Span) -> str:
+        if self.policy[span.type] == "pseudonym":
+            return pseudonym(self._key, span.type, text[span.start : span.end])
+        return TAGS[span.type]
+
+    def _one(self, document: Document, windows: Windows) -> Outcome:
+        if not windows.mask and not self.params.spelled_email:
+            document.signals.update(self._none)
+            return document
+        spans, edited = self.clean(document.text, windows)
+        counts = Counter(span.type for span in spans)
         limit = self.params.drop_above
         if limit is not None and len(spans) > limit:
             return Drop("pii_too_many", len(spans))
-        for type_ in self.types:
-            document.signals[f"pii_{type_}"] = sum(span.type == type_ for span in spans)
+        for type_, most in self.params.drop_above_of.items():
+            if counts[type_] > most:
+                return Drop(f"pii_too_many_{type_}", counts[type_])
+        document.signals.update(self._none)
+        for type_, count in counts.items():
+            document.signals[f"pii_{type_}"] = count
+        if self.params.audit and spans:
+            done = [[s.type, s.start, s.end, self.policy[s.type]] for s in spans]
+            document.signals["pii_spans"] = json.dumps(done, separators=(",", ":"))
         if edited != document.text:
             raw = document.text.encode("utf-8", "surrogatepass")
             document.meta.setdefault("text_sha256_raw", hashlib.sha256(raw).hexdigest())

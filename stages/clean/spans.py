@@ -23,6 +23,9 @@ and MAC addresses, which technical text is full of, are found on demand."""
 
 TAGS: Final = {t: f"<{t.upper()}>" for t in TYPES}
 
+TAG: Final = re.compile(rf"<({'|'.join(TYPES).upper()})(?:-[b-df-hj-np-tv-z]{{12}})?>")
+"""A replacement: of the type alone, or with the twelve letters of a pseudonym."""
+
 FILLER: Final = "\x00"
 """Stands for a character that belongs to a span of any type but phone."""
 
@@ -46,13 +49,16 @@ _ASCII: Final = str.maketrans(
 )
 _OTHER_DIGITS: Final = re.compile("[\uff10-\uff5a\u0660-\u0669\u06f0-\u06f9\u0966-\u096f]")
 
+_FOREIGN: Final = re.compile("[\uff08-\uff5a\u0660-\u0669\u06f0-\u06f9\u0966-\u096f]+")
+"""Runs in which all of those lie that are changed; the others in them stay."""
+
 
 def as_ascii(text: str) -> str:
     """`text` with full-width letters, digits and signs and with Arabic-Indic, Persian and
     Devanagari digits as ASCII ones: as many characters, so that offsets stay."""
     if text.isascii() or not _OTHER_DIGITS.search(text):
         return text
-    return text.translate(_ASCII)
+    return _FOREIGN.sub(lambda m: m[0].translate(_ASCII), text)
 
 
 SPACE: Final = r"[ \t\n\r\u00a0]"
@@ -100,7 +106,7 @@ _LOWER: Final = str.maketrans(
 
 def ascii_lower(text: str) -> str:
     """Lower case of the Latin-1, Russian and Greek letters alone: the same on every Python."""
-    return text.translate(_LOWER)
+    return text.lower() if text.isascii() else text.translate(_LOWER)
 
 
 def blank(work: str, spans: list[Span]) -> str:
@@ -113,3 +119,8 @@ def blank(work: str, spans: list[Span]) -> str:
         at = span.end
     pieces.append(work[at:])
     return "".join(pieces)
+
+
+def without_tags(work: str) -> str:
+    """`work` with the characters of every tag replaced by fillers."""
+    return TAG.sub(lambda m: (PHONE_FILLER if m[1] == "PHONE" else FILLER) * len(m[0]), work)

@@ -1,4 +1,10 @@
-"""The compiled loop behind `corpusmill.stages.clean.windows`. Import inside functions only."""
+"""The compiled loops behind `corpusmill.stages.clean.windows`. Import inside functions only.
+
+One pass over UTF-8 bytes stops at the few that personal data cannot do without (digits, ``@``,
+colons, the marks of keys) and looks around there. What it lets through is wider than what the
+detectors take, never narrower. Types are bits, in the order of `TYPES` in
+`corpusmill.stages.clean.spans`.
+"""
 
 from __future__ import annotations
 
@@ -6,91 +12,261 @@ from numba import types
 
 from corpusmill.stages.compiled import array, kernel, out
 
-_U8, _U32, _I64 = types.uint8, types.uint32, types.int64
+from .candidates_kernel import (
+    CARD,
+    EMAIL,
+    FOR_NATIONAL,
+    FOR_PHONE,
+    FOR_SSN,
+    IP,
+    IP6,
+    LISTED,
+    NATIONAL,
+    PHONE,
+    SSN,
+    alnum,
+    base58,
+    card,
+    digit,
+    email,
+    foreign,
+    hexadecimal,
+    iban,
+    long_word,
+    mac,
+    near_words,
+    secret,
+    separator,
+    sixteen,
+)
+
+_U8, _I32, _I64 = types.uint8, types.int32, types.int64
+_GAP = 4
+"""Separators between two digits of a telephone number, at most; no other number has more."""
+_ROWS = IP | CARD | SSN | PHONE | NATIONAL | LISTED
+(DIGIT, AT, COLON, SIGN, MARK, FIRST, LEAD, CONTINUATION) = range(1, 9)
+"""Kinds of bytes: a digit, an ``@``, a colon, another sign within keys, a letter within keys, a
+letter that wallets begin with, the first byte of a digit of another script, a later byte."""
+
+
+@kernel(types.UniTuple(_I64, 5)(array(_U8), _I64, _I64, _I64))
+def gap(data, first, at, stop):  # type: ignore[no-untyped-def]
+    """The separators at `at`, between two groups of digits: where they end, their number, the code
+    point if it is one (else 0), continuation bytes, and types that can stand here. The number is 0
+    where no digit follows, or only after too many."""
+    p = at
+    count = 0
+    code = 0
+    extra = 0
+    found = 0
+    while count <= _GAP and p < stop:
+        sign, width = separator(data, p, stop)
+        if sign == 0:
+            break
+        if sign == 45 or sign == 46:
+            found |= secret(data, first, p, stop) | mac(data, first, p, stop)
+        count += 1
+        code = sign
+        extra += width - 1
+        p += width
+    if count > _GAP or p >= stop or not digit(data[p]):
+        return at, 0, 0, 0, found
+    return p, count, code if count == 1 else 0, extra, found
 
 
 @kernel(
-    types.UniTuple(_I64, 5)(
-        array(_U32), array(_U8), _I64, out(_I64, dims=2), out(_I64, dims=2), out(_I64)
+    types.UniTuple(_I64, 4)(
+        array(_U8), _I64, _I64, _I64, array(_U8), array(_U8), out(_I32, dims=2), _I64, _I64
     )
 )
-def scan(codes, kinds, gap, chains, hexes, heads):  # type: ignore[no-untyped-def]
-    """One pass over the code points of a text; `kinds` has bits for those below 256: 1 digit, 2
-    separator of digits, 4 hexadecimal digit or colon, 8 letter, 16 character of keys.
+def chain(data, first, i, stop, lengths, words, events, n, cont):  # type: ignore[no-untyped-def]
+    """The run of digits that begins at `i`, with at most four separators between two of them.
 
-    Fills `chains` with rows (start, end, digits, dots) of runs of digits with at most `gap`
-    separators between two of them, `hexes` with (start, end) of runs of hexadecimal digits and
-    colons with two colons or more, `heads` with the places of two letters before two digits.
-    Returns how many there are of each, the longest run of characters of keys, and whether a run
-    of exactly 16 letters and digits is there.
+    Adds rows (start, end, bits) to `events` where a number can stand. Returns where the run ends,
+    how many rows there are, the continuation bytes so far, and the types that can stand here.
     """
-    n_chains = 0
-    n_hexes = 0
-    n_heads = 0
-    longest = 0
-    sixteen = 0
-    waiting = -1  # separators since the last digit of a chain that is open; -1 if none is
-    dots = 0  # those among them
-    hex_start = 0
-    colons = 0
+    began = i - first - cont
+    at = i
+    digits = 0
+    found = 0
+    quads = 0
+    quad_at = 0
+    public = False
+    zeros = False
+    brackets = False
+    serial = 0  # 1: nine digits, or three, two and four with spaces; 2: with dashes
+    sep = s2 = s3 = 0
+    l1 = l2 = l3 = l4 = 0
+    run_at = i
     run = 0
-    alnum = 0
-    before = 0
-    second = 0
-    third = 0
-    size = len(codes)
-    for at in range(size + 1):
-        k = 0
-        if at < size:
-            c = codes[at]
-            if c < 256:
-                k = kinds[c]
-            elif c == 0x2009 or c == 0x202F or 0x2010 <= c <= 0x2013:
-                k = 2
-        if k & 1:
-            if waiting < 0:
-                chains[n_chains, 0] = at
-                chains[n_chains, 2] = 0
-                chains[n_chains, 3] = 0
-                n_chains += 1
+    while True:
+        low = at
+        value = 0
+        while at < stop and digit(data[at]):
+            if at - low < 3:
+                value = value * 10 + data[at] - 48
+            at += 1
+        size = at - low
+        digits += size
+        run += size
+        after = data[at] if at < stop else 0
+        # four dotted numbers
+        if size <= 3 and value < 256 and not (size > 1 and data[low] == 48):
+            if sep == 46 and quads > 0:
+                quads += 1
             else:
-                chains[n_chains - 1, 3] += dots
-            chains[n_chains - 1, 1] = at + 1
-            chains[n_chains - 1, 2] += 1
-            waiting = 0
-            dots = 0
-            if before & 1 and second & 8 and third & 8:
-                heads[n_heads] = at - 3
-                n_heads += 1
-        elif waiting >= 0:
-            if k & 2 and waiting < gap:
-                waiting += 1
-                if c == 46:
-                    dots += 1
-            else:
-                waiting = -1
-        if k & 4:
-            if c == 58:
-                colons += 1
+                quads = 1
+                quad_at = low
+                public = 0 < value < 224 and value != 10 and value != 127
+            if quads == 4 and public and not alnum(after) and after != 95:
+                edge = data[quad_at - 1] if quad_at > first else 0
+                more = after == 46 and at + 1 < stop and alnum(data[at + 1])
+                if not more and not alnum(edge) and edge != 95 and edge != 46 and edge != 45:
+                    found |= IP
         else:
-            if colons > 1:
-                hexes[n_hexes, 0] = hex_start
-                hexes[n_hexes, 1] = at
-                n_hexes += 1
-            colons = 0
-            hex_start = at + 1
-        if k & 16:
-            run += 1
-        else:
-            longest = max(longest, run)
+            quads = 0
+        # national numbers that need no word
+        if size >= 17:
+            found |= NATIONAL
+        elif size == 6 and at + 4 < stop:
+            joint = after == 45 or after == 43 or 65 <= after <= 70 or 85 <= after <= 89
+            if joint and digit(data[at + 1]) and digit(data[at + 2]) and digit(data[at + 3]):
+                found |= NATIONAL
+        elif size == 2 and l1 == 3:  # 3.3.3-2 and 2.2.2-3.2
+            threes = sep == 45 and s2 == 46 and s3 == 46 and l2 == 3 and l3 == 3
+            twos = sep == 46 and s2 == 45 and l2 == 2 and l3 == 2 and l4 == 2
+            if threes or twos:
+                found |= NATIONAL
+        b = data[low - 1] if low > first else 0
+        if not alnum(b):
+            b = data[low]
+            if b == 49 or b == 51:
+                found |= base58(data, low + 1, stop)
+            elif b == 48 and after == 120:
+                found |= long_word(data, at + 1, stop, 40)
+        if size == 9:
+            serial |= 1
+        elif size == 4 and l1 == 2 and l2 == 3 and sep == s2:
+            if sep == 32:
+                serial |= 1
+            elif sep == 45 or 0x2010 <= sep <= 0x2013:
+                serial |= 2
+        if size >= 2 and data[low] == 48 and data[low + 1] == 48:
+            zeros = True
+        if size == 3 and after == 41 and low > first and data[low - 1] == 40:
+            brackets = True
+        # what stands between this group and the next
+        l4, l3, l2, l1 = l3, l2, l1, size
+        s3, s2 = s2, sep
+        p, seps, sep, extra, keys = gap(data, first, at, stop)
+        found |= keys
+        if seps != 1 or sep == 46 or sep == 47 or sep == 40 or sep == 41:  # no card goes on
+            found |= card(data, run_at, at, stop, run)
+            run_at = p
             run = 0
-        if k & 9:
-            alnum += 1
-        else:
-            if alnum == 16:
-                sixteen = 1
-            alnum = 0
-        third = second
-        second = before
-        before = k
-    return n_chains, n_hexes, n_heads, longest, sixteen
+        if seps == 0:
+            break
+        cont += extra
+        at = p
+    if digits >= 6:
+        near = near_words(data, first, i, at, stop, words)
+        if near & FOR_NATIONAL:
+            found |= NATIONAL
+        if serial & 2 or (serial and near & FOR_SSN):
+            found |= SSN
+        if digits >= 7:
+            plus = False
+            for k in range(max(first, i - 6), i):
+                plus = plus or data[k] == 43
+            if plus or brackets or near & FOR_PHONE or (zeros and digits >= 11):
+                found |= PHONE
+            else:
+                found |= LISTED
+    before = data[i - 1] if i > first else 0
+    if alnum(before):
+        found |= sixteen(data, first, i, stop)
+        if data[i] == 49 and (before == 99 or before == 67):  # bc1, ltc1
+            found |= long_word(data, i + 1, stop, 38)
+        if i - 2 >= first and at - i >= 2 and digit(data[i + 1]):
+            head = iban(data, first, i - 2, stop, lengths)
+            if head:
+                events[n, 0] = began - 2
+                events[n, 1] = began + 2
+                events[n, 2] = head
+                n += 1
+                found |= head
+    if found & _ROWS:
+        events[n, 0] = began
+        events[n, 1] = at - first - cont
+        events[n, 2] = found & _ROWS
+        n += 1
+    return at, n, cont, found & ~LISTED
+
+
+@kernel(_I64(array(_U8), array(_I64), array(_U8), array(_U8), array(_U8), out(_I64), out(_I64),
+             out(_I32, dims=2)))  # fmt: skip
+def scan(data, starts, kinds, lengths, words, masks, rows, events):  # type: ignore[no-untyped-def]
+    """The candidates of every text of a batch: text `d` is ``data[starts[d]:starts[d + 1]]``.
+
+    `kinds`: what is looked at, by byte; `lengths`: of an IBAN, by country; `words`: what words
+    that begin with three bytes can be. Fills `masks` with the types that a text may hold and
+    `events` with rows (start, end, bits) in characters, those of text `d` being
+    ``rows[d]:rows[d + 1]``. Returns the number of rows.
+    """
+    n = 0
+    for d in range(len(starts) - 1):
+        first, stop = starts[d], starts[d + 1]
+        rows[d] = n
+        mask = 0
+        cont = 0
+        colons_to = first
+        i = first
+        while i < stop:
+            kind = kinds[data[i]]
+            if kind == 0:
+                i += 1
+                continue
+            if kind == CONTINUATION:
+                cont += 1
+            elif kind == DIGIT:
+                i, n, cont, bits = chain(data, first, i, stop, lengths, words, events, n, cont)
+                mask |= bits
+                continue
+            elif kind == AT:
+                if email(data, first, i, stop):
+                    mask |= EMAIL
+                    events[n, 0] = i - first - cont
+                    events[n, 1] = i - first - cont + 1
+                    events[n, 2] = EMAIL
+                    n += 1
+            elif kind == FIRST:
+                if not (i > first and alnum(data[i - 1])):
+                    mask |= base58(data, i + 1, stop)
+            elif kind == LEAD:
+                mask |= foreign(data, i, stop)
+            else:
+                mask |= secret(data, first, i, stop)
+                if kind != MARK:
+                    mask |= mac(data, first, i, stop)
+                if kind == COLON and i >= colons_to:
+                    low = i
+                    while low > first and hexadecimal(data[low - 1]):
+                        low -= 1
+                    colons_to = i
+                    colons = 0
+                    while colons_to < stop and (
+                        hexadecimal(data[colons_to]) or data[colons_to] == 58
+                    ):
+                        colons += data[colons_to] == 58
+                        colons_to += 1
+                    block = i - low == 4 and (data[low] == 50 or data[low] == 51)
+                    if colons >= 7 or (colons >= 2 and block):  # whole, or in 2000::/3
+                        mask |= IP
+                        events[n, 0] = low - first - cont
+                        events[n, 1] = colons_to - first - cont
+                        events[n, 2] = IP6
+                        n += 1
+            i += 1
+        masks[d] = mask
+    rows[len(starts) - 1] = n
+    return n

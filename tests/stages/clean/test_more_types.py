@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from corpusmill.pipeline.document import Document
 from corpusmill.stages.clean import national
 from corpusmill.stages.clean.keys import base58check, bech32
-from corpusmill.stages.clean.pii import STAGE, PiiParams, find, possible_types
+from corpusmill.stages.clean.pii import STAGE, PiiParams, find
 from corpusmill.stages.clean.spans import DEFAULT_TYPES, TYPES, as_ascii
-from corpusmill.stages.clean.windows import scan
 
 LABELLED = Path(__file__).parents[2] / "data" / "pii" / "labelled_more.jsonl"
 ROWS = [json.loads(line) for line in LABELLED.read_text(encoding="utf-8").splitlines()]
@@ -187,10 +186,6 @@ def test_digits_of_other_scripts_keep_their_place(text: str) -> None:
     "（", "１２３", "tel", SECRETS["github"], SECRETS["aws"]]), max_size=12))  # fmt: skip
 def test_prefilter_and_second_pass(pieces: list[str]) -> None:
     text = " ".join(pieces)
-    spans = find(text, TYPES, spelled=True)
-    assert {s.type for s in spans} <= set(
-        possible_types(as_ascii(text), scan(as_ascii(text)), spelled=True)
-    )
     stage = STAGE(PiiParams(types=TYPES, spelled_email=True))
     once = Document("0" * 32, text, "s")
     stage.apply([once])

@@ -197,12 +197,11 @@ def test_spans_are_disjoint_and_nothing_outside_them_changes(text: str) -> None:
 def test_the_prefilter_hides_nothing(text: str) -> None:
     work = as_ascii(text)
     windows = scan(work)
-    possible = set(pii.possible_types(work, windows))
-    assert {span.type for span in find(text)} <= possible
     for type_ in TYPES:
-        found = list(pii._detect(type_, work, windows, "tag"))
-        assert found == list(pii._detect(type_, work, whole(work), "tag"))
-        assert type_ in possible or not found
+        found = list(pii._detect(type_, work, whole(work), "tag"))
+        assert windows.may(type_) or not found
+        if windows.may(type_):
+            assert found == list(pii._detect(type_, work, windows, "tag"))
 
 
 def test_signals_tags_and_the_digest_of_the_raw_text() -> None:

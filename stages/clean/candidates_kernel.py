@@ -1,0 +1,325 @@
+"""What may stand at one place of a text, in compiled form: see `windows_kernel`.
+
+Each function looks at the bytes around a place and answers with the bits of the types that are
+possible there: wider than the expressions and checks of the detectors, never narrower.
+"""
+
+from __future__ import annotations
+
+from numba import types
+
+from corpusmill.stages.compiled import array, kernel
+
+_U8, _I64, _B = types.uint8, types.int64, types.boolean
+_PLACE = (array(_U8), _I64, _I64, _I64)
+
+SECRET, EMAIL, WALLET, MAC, IP, IBAN, NATIONAL, CARD, SSN, PHONE = (1 << bit for bit in range(10))
+FOREIGN, IP6, LISTED = 1 << 10, 1 << 11, 1 << 12
+FOR_PHONE, FOR_SSN, FOR_NATIONAL = 1, 2, 4
+"""What a word near a number makes it."""
+_LEFT, _LEFT_PHONE, _AFTER_PHONE, _RIGHT, _RIGHT_PHONE = 66, 48, 16, 34, 26
+
+
+@kernel(_B(_U8))
+def digit(b):  # type: ignore[no-untyped-def]
+    return 48 <= b <= 57
+
+
+@kernel(_B(_U8))
+def alnum(b):  # type: ignore[no-untyped-def]
+    return 48 <= b <= 57 or 97 <= b <= 122 or 65 <= b <= 90
+
+
+@kernel(_B(_U8))
+def hexadecimal(b):  # type: ignore[no-untyped-def]
+    return 48 <= b <= 57 or 97 <= b <= 102 or 65 <= b <= 70
+
+
+@kernel(_B(_U8))
+def keyed(b):  # type: ignore[no-untyped-def]
+    """Is `b` one of the characters of keys?"""
+    return 48 <= b <= 57 or 97 <= b <= 122 or 65 <= b <= 90 or b == 45 or b == 95
+
+
+@kernel(types.UniTuple(_I64, 2)(array(_U8), _I64, _I64))
+def separator(data, at, stop):  # type: ignore[no-untyped-def]
+    """(code point, bytes) of a separator of digits at `at`; (0, 0) if there is none."""
+    b = data[at]
+    if b == 32 or b == 40 or b == 41 or 45 <= b <= 47:
+        return b, 1
+    if b == 0xC2 and at + 1 < stop and data[at + 1] == 0xA0:
+        return 0xA0, 2
+    if b == 0xE2 and at + 2 < stop and data[at + 1] == 0x80:
+        c = data[at + 2]
+        if c == 0x89 or c == 0xAF or 0x90 <= c <= 0x93:
+            return 0x2000 + (c & 0x3F), 3
+    return 0, 0
+
+
+@kernel(_I64(array(_U8), _I64, array(_U8)))
+def begins(data, at, words):  # type: ignore[no-untyped-def]
+    """What a word that begins with the three bytes at `at` can be."""
+    code = 0
+    for k in range(at, at + 3):
+        b = data[k]
+        code = (code << 5) ^ (b + 32 if 65 <= b <= 90 else b)
+    return words[code & 0x7FFF]
+
+
+@kernel(_I64(array(_U8), _I64, _I64, _I64, _I64, array(_U8)))
+def near_words(data, first, low, high, stop, words):  # type: ignore[no-untyped-def]
+    """What the words left and right of the digits ``low:high`` can make of them. A word that makes
+    them a telephone number has no other digits between it and them."""
+    found = 0
+    chars = 0
+    parted = 0
+    at = low
+    while at > first and chars < _LEFT:
+        at -= 1
+        b = data[at]
+        if 0x80 <= b < 0xC0:
+            continue
+        chars += 1
+        if digit(b):
+            parted = FOR_PHONE
+        elif b == 1 and chars <= _AFTER_PHONE:  # a telephone number that was found before
+            found |= FOR_PHONE
+        elif at + 2 < low and (b >= 0x80 or not (at > first and alnum(data[at - 1]))):
+            if chars > _LEFT_PHONE:
+                parted = FOR_PHONE
+            found |= begins(data, at, words) & ~parted
+    chars = 0
+    at = high
+    while at + 2 < stop and chars < _RIGHT:
+        b = data[at]
+        if not 0x80 <= b < 0xC0:
+            chars += 1
+            if b >= 0x80 or not alnum(data[at - 1]):
+                parted = FOR_PHONE if chars > _RIGHT_PHONE else 0
+                found |= begins(data, at, words) & ~parted
+        at += 1
+    return found
+
+
+@kernel(_I64(array(_U8), _I64, _I64, _I64, _I64))
+def card(data, low, high, stop, digits):  # type: ignore[no-untyped-def]
+    """CARD if the groups of digits in ``low:high``, from the first of them on or from a later one,
+    are 12 to 19 digits that Luhn's check lets through."""
+    if digits < 12 or (high < stop and (alnum(data[high]) or data[high] == 95)):
+        return 0
+    total = 0
+    count = 0
+    at = high
+    while at > low and count < 20:
+        at -= 1
+        b = data[at]
+        if not digit(b):
+            continue
+        d = b - 48
+        if count & 1:
+            d = 2 * d - 9 if d > 4 else 2 * d
+        total += d
+        count += 1
+        edge = at == low or not digit(data[at - 1])
+        if edge and 12 <= count <= 19 and total % 10 == 0:
+            return CARD
+    return 0
+
+
+@kernel(_I64(array(_U8), _I64, _I64, _I64, array(_U8)))
+def iban(data, first, at, stop, lengths):  # type: ignore[no-untyped-def]
+    """IBAN if as many letters and digits as the country's have begin at `at`, single separators
+    between them, and their check digits hold."""
+    a, b = data[at] & 0xDF, data[at + 1] & 0xDF
+    if not (65 <= a <= 90 and 65 <= b <= 90):
+        return 0
+    size = lengths[26 * (a - 65) + b - 65]
+    if size == 0 or (at > first and (alnum(data[at - 1]) or data[at - 1] == 95)):
+        return 0
+    rest = 0
+    head = 0
+    seen = 0
+    p = at
+    while seen < size and p < stop:
+        c = data[p]
+        if not alnum(c):
+            if c == 32 or c == 45:
+                p += 1
+            elif c == 0xC2 and p + 1 < stop and data[p + 1] == 0xA0:
+                p += 2
+            else:
+                return 0
+            if p >= stop or not alnum(data[p]):
+                return 0
+            continue
+        value = c - 48 if digit(c) else (c & 0xDF) - 55
+        if seen < 4:
+            head = (head * (100 if value > 9 else 10) + value) % 97
+        else:
+            rest = (rest * (100 if value > 9 else 10) + value) % 97
+        seen += 1
+        p += 1
+    # The two letters and two check digits go last: six decimal digits.
+    if seen < size or (rest * 1_000_000 + head) % 97 != 1:
+        return 0
+    return IBAN
+
+
+@kernel(_I64(array(_U8), _I64, _I64, _I64))
+def sixteen(data, first, at, stop):  # type: ignore[no-untyped-def]
+    """NATIONAL if `at` lies in a run of exactly 16 letters and digits."""
+    low = at
+    while low > first and alnum(data[low - 1]) and at - low < 17:
+        low -= 1
+    high = at
+    while high < stop and alnum(data[high]) and high - low < 18:
+        high += 1
+    return NATIONAL if high - low == 16 else 0
+
+
+@kernel(_I64(array(_U8), _I64, _I64, _I64))
+def long_word(data, at, stop, least):  # type: ignore[no-untyped-def]
+    """WALLET if `least` letters and digits or more begin at `at`."""
+    if at + least > stop:
+        return 0
+    for k in range(at, at + least):
+        if not alnum(data[k]):
+            return 0
+    return WALLET
+
+
+@kernel(_I64(array(_U8), _I64, _I64))
+def base58(data, at, stop):  # type: ignore[no-untyped-def]
+    """WALLET if a word of 25 to 34 letters and digits begins at `at`, without 0, O, I and l."""
+    p = at
+    while p < stop and alnum(data[p]) and p - at < 35:
+        b = data[p]
+        if b == 48 or b == 79 or b == 73 or b == 108:
+            return 0
+        p += 1
+    return WALLET if 25 <= p - at <= 34 else 0
+
+
+@kernel(_I64(array(_U8), _I64, _I64))
+def foreign(data, at, stop):  # type: ignore[no-untyped-def]
+    """FOREIGN if a digit of another script, or a full-width sign, begins at `at`."""
+    if at + 2 > stop:
+        return 0
+    a, b = data[at], data[at + 1]
+    c = data[at + 2] if at + 2 < stop else 0
+    arabic = a == 0xD9 and 0xA0 <= b <= 0xA9
+    persian = a == 0xDB and 0xB0 <= b <= 0xB9
+    devanagari = a == 0xE0 and b == 0xA5 and 0xA6 <= c <= 0xAF
+    wide = a == 0xEF and ((b == 0xBC and c >= 0x90) or (b == 0xBD and c <= 0x9A))
+    return FOREIGN if arabic or persian or devanagari or wide else 0
+
+
+@kernel(_I64(*_PLACE))
+def mac(data, first, at, stop):  # type: ignore[no-untyped-def]
+    """MAC if the sign at `at` can be the first within a hardware address."""
+    sign = data[at]
+    width = 4 if sign == 46 else 2
+    if at - width < first or at + width >= stop:
+        return 0
+    for k in range(at - width, at):
+        if not hexadecimal(data[k]):
+            return 0
+    p = at
+    for _ in range(2 if sign == 46 else 5):
+        if p + width >= stop or data[p] != sign:
+            return 0
+        for k in range(p + 1, p + 1 + width):
+            if not hexadecimal(data[k]):
+                return 0
+        p += width + 1
+    return MAC
+
+
+@kernel(_B(*_PLACE))
+def email(data, first, at, stop):  # type: ignore[no-untyped-def]
+    """Can the ``@`` at `at` be that of an address: is there a name before it, and a label, a dot
+    and a letter behind it?"""
+    if at == first or at + 3 >= stop:
+        return False
+    b = data[at - 1]
+    signs = b == 95 or b == 46 or b == 37 or b == 43 or b == 45 or b == 39
+    if not (alnum(b) or b >= 0x80 or signs):
+        return False
+    p = at + 1
+    while p < stop:
+        b = data[p]
+        if b == 46 and p > at + 1 and p + 1 < stop:
+            b = data[p + 1]
+            return alnum(b) or b >= 0x80
+        if not (alnum(b) or b == 45 or b >= 0x80) or p - at > 260:
+            return False
+        p += 1
+    return False
+
+
+@kernel(_B(array(_U8), _I64, _I64, _I64))
+def long_key(data, at, stop, least):  # type: ignore[no-untyped-def]
+    """Do at least `least` characters of keys begin at `at`?"""
+    stop = min(stop, at + least)
+    p = at
+    while p < stop and keyed(data[p]):
+        p += 1
+    return p == at + least
+
+
+@kernel(_I64(*_PLACE))
+def secret(data, first, at, stop):  # type: ignore[no-untyped-def]
+    """SECRET if the byte at `at` can be the mark of a vendor's key: the sign that its prefix ends
+    with, or a rare letter in it."""
+    c = data[at]
+    p1 = data[at - 1] if at - 1 >= first else 32
+    p2 = data[at - 2] if at - 2 >= first else 32
+    p3 = data[at - 3] if at - 3 >= first else 32
+    n1 = data[at + 1] if at + 1 < stop else 32
+    n2 = data[at + 2] if at + 2 < stop else 32
+    n3 = data[at + 3] if at + 3 < stop else 32
+    if c == 45:  # -
+        if n1 == 45:  # -----BEGIN
+            return SECRET if n2 == 66 and n3 == 69 else 0
+        if p3 == 111 and p2 == 120:  # xox?
+            return SECRET if long_key(data, at + 1, stop, 10) else 0
+        if p3 == 112 and p2 == 97 and p1 == 116:  # glpat
+            return SECRET if long_key(data, at + 1, stop, 20) else 0
+        if p2 == 115 and p1 == 107 and not keyed(p3):  # sk
+            return SECRET if long_key(data, at + 1, stop, 44) else 0
+        if p3 == 107 and p2 == 101 and p1 == 121:  # key
+            return SECRET if long_key(data, at + 1, stop, 32) else 0
+        return SECRET if p1 == 105 and p2 == 112 and n1 == 65 and n2 == 103 else 0  # pypi-Ag
+    if c == 95:  # _
+        if n1 == 112 and n2 == 97 and n3 == 116:  # github_pat_
+            return SECRET if p1 == 98 else 0
+        github = p3 == 103 and p2 == 104  # gh?_
+        stripe = p3 == 105 and p2 == 118 and p1 == 101  # live_
+        face = p2 == 104 and p1 == 102  # hf_
+        npm = p3 == 110 and p2 == 112 and p1 == 109
+        ocean = p2 == 118 and p1 == 49  # v1_
+        shop = p3 == 112 and (p2 == 97 or p2 == 99 or p2 == 112 or p2 == 115)  # shp??_
+        if github or stripe or face or npm or ocean or shop:
+            return SECRET if long_key(data, at + 1, stop, 20) else 0
+        return 0
+    if c == 46:  # .
+        google = p3 == 97 and p2 == 50 and p1 == 57  # ya29.
+        if google or (p2 == 83 and p1 == 71):  # SG.
+            return SECRET if long_key(data, at + 1, stop, 20) else 0
+        hooks = p3 == 111 and p2 == 107 and p1 == 115 and n1 == 115 and n2 == 108 and n3 == 97
+        return SECRET if hooks else 0
+    if c == 58:  # :AA
+        both = n1 == 65 and n2 == 65 and digit(p1)
+        return SECRET if both and long_key(data, at + 1, stop, 35) else 0
+    if c == 65:  # A: AKIA ASIA ABIA ACCA AIza
+        if p1 == 73 or p1 == 67:
+            same = p2 == 75 or p2 == 83 or p2 == 66 or p2 == 67
+            return SECRET if same and p3 == 65 and long_key(data, at + 1, stop, 16) else 0
+        google = n1 == 73 and n2 == 122 and n3 == 97
+        return SECRET if google and long_key(data, at + 1, stop, 38) else 0
+    if c == 74:  # J: eyJ
+        return SECRET if p2 == 101 and p1 == 121 and long_key(data, at + 1, stop, 10) else 0
+    # w: aws_secret
+    if p1 | 32 != 97 or n1 | 32 != 115:
+        return 0
+    return SECRET if n2 == 95 or n2 | 32 == 115 else 0
