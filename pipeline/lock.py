@@ -93,6 +93,11 @@ def diff(a: Lock, b: Lock) -> list[str]:
     lines: list[str] = []
     one, two = a.data, b.data
     ia, ib = one["identity"], two["identity"]
+    if (forgot := ib.get("forget")) is not None and forgot != ia.get("forget"):
+        lines.append(
+            f"forgotten: {forgot['documents']} documents, {forgot['tokens']} tokens, of "
+            f"{forgot['lock'][:23]}"
+        )
     lines += _diff_inputs(ia["inputs"], ib["inputs"])
     lines += identity_changes(ia, ib)
     lines += _diff_numbers("records", _flat(one["funnel"]), _flat(two["funnel"]))

@@ -339,6 +339,10 @@ def trace(options: Namespace) -> int:
     from .story import why as stories_of
 
     root = Path(options.run)
+    if options.position is None:
+        from .forgetting import places_verb
+
+        return places_verb(root, options)
     shard, sep, offset = options.position.rpartition(":")
     if sep and offset.isdigit():
         row = trace_position(root, shard, int(offset))
@@ -416,6 +420,8 @@ VERBS: Mapping[str, Callable[[Namespace], int]] = {
     "index": _later("indexing", "index"), "browse": _later("browsing.server", "browse"),
     "init": _later("starting", "init"), "schema": _later("starting", "schema"),
     "ablate": _later("ablating", "ablate"), "mix": _later("mix_verbs", "mix"),
+    "forget": _later("forgetting", "forget"), "reproduce": _later("reproducing", "reproduce"),
+    **{name: _later("exporting", name) for name in ("export", "pack")},
     **{name: _later("slurm_verbs", name) for name in ("submit", "retry", "cancel")},
     **{
         name: _later("stage_verbs", name)

@@ -1,0 +1,108 @@
+"""Reads exported shards with the readers of the projects that they are for.
+
+    python read_back.py LAYOUT FOLDER
+
+Prints one JSON list: the documents (or pieces) as lists of ids, for layouts without borders one
+list with all of them. Runs in an environment with the readers (`readers.txt`), by itself.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import json
+import sys
+import tempfile
+import types
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+
+class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Stands in for packages that the readers import and do not use to read a local file
+    (clients of object stores, models): a name in them is a module of the same kind, or
+    an empty class."""
+
+    NAMES = frozenset(
+        "azure cached_path google huggingface_hub oci paramiko torchvision transformers".split()
+    )
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name.partition(".")[0] in self.NAMES:
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
+        return None
+
+    def create_module(self, spec: Any) -> types.ModuleType:
+        def inside(name: str) -> Any:
+            if name.startswith("__"):
+                raise AttributeError(name)
+            if name[0].islower():
+                return self.create_module(importlib.machinery.ModuleSpec(name, self))
+            return type(name, (Exception,), {"recoverable_errors": ()})
+
+        module = types.ModuleType(spec.name)
+        module.__path__ = []
+        module.__dict__["__getattr__"] = inside
+        return module
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Nothing to run."""
+
+
+def megatron(folder: Path) -> list[list[int]]:
+    indexed = import_module("megatron.core.datasets.indexed_dataset").IndexedDataset
+
+    found = []
+    for path in sorted(folder.glob("*.idx")):
+        data = indexed(str(path.with_suffix("")), multimodal=False)
+        found += [data[i].tolist() for i in range(len(data))]
+    return found
+
+
+def datatrove(folder: Path) -> list[list[int]]:
+    """Windows of two tokens (its reader gives ``seq_len + 1``), joined: all but a last odd one."""
+    from datatrove.utils.dataset import DatatroveFolderDataset
+
+    found = []
+    for path in sorted(folder.glob("*.ds")):
+        with tempfile.TemporaryDirectory() as alone:  # its order of several files is its own
+            for other in folder.glob(path.stem + ".ds*"):
+                (Path(alone) / other.name).write_bytes(other.read_bytes())
+            data = DatatroveFolderDataset(alone, seq_len=1, shuffle=False, token_size=2)
+            found.append([t for i in range(len(data)) for t in data[i]["input_ids"].tolist()])
+    return found
+
+
+def olmo(folder: Path) -> list[list[int]]:
+    """The documents that OLMo-core finds by end-of-text (id 0 here)."""
+    import numpy as np
+
+    utils = import_module("olmo_core.data.utils")
+
+    found = []
+    for path in sorted(folder.glob("*.npy")):
+        for start, end in utils.iter_document_indices(path, eos_token_id=0, dtype=np.uint16):
+            found.append(utils.load_array_slice_into_tensor(path, start, end, np.uint16).tolist())
+    return found
+
+
+def mds(folder: Path) -> list[list[int]]:
+    read = import_module("streaming.base.format").reader_from_json
+
+    index = json.loads((folder / "index.json").read_text())
+    found: list[list[int]] = []
+    for shard in index["shards"]:
+        reader = read(str(folder), None, shard)
+        found += [reader[i]["tokens"].tolist() for i in range(len(reader))]
+    return found
+
+
+READERS: dict[str, Callable[[Path], Any]] = {
+    "megatron": megatron, "datatrove": datatrove, "olmo": olmo, "mds": mds,
+}  # fmt: skip
+
+if __name__ == "__main__":
+    sys.meta_path.insert(0, Absent())
+    print(json.dumps(READERS[sys.argv[1]](Path(sys.argv[2]))))
