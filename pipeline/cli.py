@@ -241,6 +241,15 @@ def _stage_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
                              help="how similar, or how much contained (default 0.1)")  # fmt: skip
         if name == "contamination":
             sub.add_argument("--benchmarks", metavar="DIR", required=True)
+    sub = _verb(verbs, "canary", "a keyed set to put into a mix; was a model trained on it?")
+    sub.add_argument("what", choices=["make", "test"])
+    sub.add_argument("folder", nargs="?", metavar="DIR", help="the set")
+    sub.add_argument("scores", nargs="?", metavar="SCORES.jsonl",
+                     help="of test: id and logprob of each of the set's queries")  # fmt: skip
+    sub.add_argument("--key", metavar="FILE", help="of make: a secret key, made where there is none")
+    for name, number in (("shards", 20), ("items", 12), ("orders", 50)):
+        sub.add_argument(f"--{name}", type=int, default=number, metavar="N",
+                         help=f"of make: default {number}")  # fmt: skip
     sub = _verb(verbs, "train", "train a model that a stage uses")
     sub.add_argument("what", choices=["classifier", "perplexity"])
     sub.add_argument("config", metavar="CONFIG")

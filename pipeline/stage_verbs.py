@@ -6,6 +6,7 @@ import json
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,25 @@ def contamination(options: Namespace) -> int:
     return _stage_verb(options, module.contamination_jsonl(*map(Path, options.jsonl), folder))
 
 
+def canary(options: Namespace) -> int:
+    module = room_module("stages.decontaminate.canaries")
+    if options.what == "test":
+        if options.folder is None or options.scores is None:
+            raise ConfigError("canary test needs the folder of the set and the file of scores")
+        return _stage_verb(
+            options, asdict(module.read_scores(Path(options.folder), Path(options.scores)))
+        )
+    if options.folder is None or options.scores is not None or options.key is None:
+        raise ConfigError("canary make needs a folder that does not exist, and --key FILE")
+    keys = room_module("stages.clean.pseudonyms")
+    if not Path(options.key).exists():
+        keys.make_key(options.key)
+    params = module.CanaryParams(options.shards, options.items, options.orders)
+    return _stage_verb(
+        options, module.make(keys.read_key("", options.key), Path(options.folder), params)
+    )
+
+
 def train(options: Namespace) -> int:
     config, out = Path(options.config), Path(options.out)
     if options.what == "perplexity":
@@ -89,5 +109,5 @@ def train(options: Namespace) -> int:
 
 VERBS: Mapping[str, Callable[[Namespace], int]] = {
     "extract": extract, "filter": filter_rows, "pii": pii, "dedup": dedup,
-    "contamination": contamination, "train": train,
+    "contamination": contamination, "canary": canary, "train": train,
 }  # fmt: skip

@@ -425,6 +425,6 @@ VERBS: Mapping[str, Callable[[Namespace], int]] = {
     **{name: _later("slurm_verbs", name) for name in ("submit", "retry", "cancel")},
     **{
         name: _later("stage_verbs", name)
-        for name in ("extract", "filter", "pii", "dedup", "contamination", "train")
+        for name in ("extract", "filter", "pii", "dedup", "contamination", "canary", "train")
     },
 }  # fmt: skip
