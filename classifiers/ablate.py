@@ -123,8 +123,8 @@ def ablate(
 
     For each set: ``a`` and ``b``, means over the seeds; ``difference``, a minus b; ``low`` and
     ``high``, its 95 % interval, both sides and the held-out set being samples; ``better``: ``a``,
-    ``b``, or none where the interval holds 0. Documents that share a line of `SHARED_LINE` characters with a
-    held-out text are left out and counted.
+    ``b``, or none where the interval holds 0. Documents that share a line of `SHARED_LINE`
+    characters with a held-out text are left out and counted.
 
     Raises ConfigError where a side or a held-out set has too little text.
     """
