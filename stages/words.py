@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,6 +40,8 @@ HAS_ALPHA, ALL_DIGITS, IN_UNSPACED, NON_ASCII, RUN_START, LONE = (1 << bit for b
 unspaced script; has a code point outside ASCII; first word of its unspaced run; lone character."""
 
 _MAX_BYTES = 2**31 - 1
+_PLANE = 1 << 16
+_IOTA_SUBSCRIPT, _IOTA = 0x345, 0x3B9
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +103,29 @@ def tokenise(texts: Sequence[str]) -> WordTable:
 
     Memory: about the text's UTF-8 and 21 bytes a word. Raises StageError for a text of 2 GiB.
     """
+    data, byte_start, _ = encoded(texts)
+    return tokenise_utf8(data, byte_start)
+
+
+def tokenise_utf8(data: npt.NDArray[np.uint8], byte_start: npt.NDArray[np.int64]) -> WordTable:
+    """The same of texts that are UTF-8 already: ``data[byte_start[d]:byte_start[d + 1]]``.
+
+    It must be valid UTF-8 (surrogates in three bytes are let through): this is not checked.
+    """
     from . import words_kernel
 
-    data, byte_start, longest = encoded(texts)
+    sizes = np.diff(byte_start)
+    longest = int(sizes.max(initial=0))
+    _check_length(longest)
     t = tables()
     # A word needs a byte of its own and one of another class beside it, or three of its own.
-    most = (len(data) + len(texts)) // 2 + 1
+    most = (int(sizes.sum()) + len(sizes)) // 2 + 1
     pend, spare = np.empty(longest + 32, np.uint32), np.empty(longest + 32, np.uint32)
-    doc_start = np.empty(len(texts) + 1, np.int64)
+    doc_start = np.empty(len(byte_start), np.int64)
     start, end, chars = (np.empty(most, np.int32) for _ in range(3))
     hashes, flags = np.empty(most, np.uint64), np.empty(most, np.uint8)
     n = words_kernel.tokenise(
-        data, byte_start, t.flags, t.ccc, t.fold, t.offsets, t.pool, pend, spare,
+        data, byte_start, t.flags, t.ccc, t.fold, t.offsets, t.pool, *_quick(), pend, spare,
         np.empty(257, np.int64), doc_start, start, end, chars, hashes, flags,
     )  # fmt: skip
     return WordTable(
@@ -152,6 +166,40 @@ def word_hashes(words: Sequence[str]) -> npt.NDArray[np.uint64]:
     return table.hash
 
 
+@lru_cache(maxsize=1)
+def _quick() -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint64]]:
+    word = np.zeros(256, np.uint8)
+    for byte in b"0123456789abcdefghijklmnopqrstuvwxyz":
+        word[byte] = word[ord(chr(byte).upper())] = byte
+    return word, fold_pieces()
+
+
+def fold_pieces() -> npt.NDArray[np.uint64]:
+    """What each code point of the first plane folds to, in one number: up to three code points of
+    21 bits, the first in the lowest, and bit 63 where the last is a mark; all bits set where this
+    does not do (longer, or a mark within). What a mark becomes after it was put in order, as
+    U+0345, it is here already."""
+    t = tables()
+    index = t.fold[:_PLANE].astype(np.int64)
+    own = np.arange(_PLANE, dtype=np.uint64)
+    start = np.where(index > 0, t.offsets[index - 1], 0).astype(np.int64)
+    length = np.where(index > 0, t.offsets[index] - start, 1)
+    entry = np.zeros(_PLANE, np.uint64)
+    bad = (length > 3) | (length < 1)
+    last_mark = np.zeros(_PLANE, np.bool_)
+    for n in range(3):
+        here = ~bad & (length > n)
+        at = np.minimum(start + n, len(t.pool) - 1)
+        point = np.where(index > 0, t.pool[at], own).astype(np.uint64)
+        bad |= here & last_mark
+        last_mark |= here & (t.ccc[point] > 0)
+        point[point == _IOTA_SUBSCRIPT] = _IOTA
+        entry[here] |= point[here] << np.uint64(21 * n)
+    entry[last_mark] |= np.uint64(1 << 63)
+    entry[bad] = np.uint64(0xFFFFFFFFFFFFFFFF)
+    return entry
+
+
 def encoded(
     texts: Sequence[str],
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], int]:
@@ -163,9 +211,13 @@ def encoded(
     byte_start = np.zeros(len(parts) + 1, np.int64)
     np.cumsum([len(part) for part in parts], out=byte_start[1:])
     longest = max(map(len, parts), default=0)
+    _check_length(longest)
+    return np.frombuffer(b"".join(parts), np.uint8), byte_start, longest
+
+
+def _check_length(longest: int) -> None:
     if longest > _MAX_BYTES:
         raise StageError(
             f"a text of {longest} bytes; words and lines are counted to {_MAX_BYTES} bytes",
             hint="drop or cut such texts before this stage",
         )
-    return np.frombuffer(b"".join(parts), np.uint8), byte_start, longest

@@ -15,7 +15,13 @@ from .unicode_data import ALPHA, DIGIT, IGNORABLE, MARK, SPACE, UNSPACED, WORD
 HAS_ALPHA, ALL_DIGITS, IN_UNSPACED, NON_ASCII, RUN_START, LONE = (1 << bit for bit in range(6))
 
 _U8, _I32, _I64, _U64 = types.uint8, types.int32, types.int64, types.uint64
-_U16, _U32 = types.uint16, types.uint32
+_U16, _U32, _BOOL = types.uint16, types.uint32, types.boolean
+
+POINT = np.uint64(0x1FFFFF)
+MARK_LAST = np.uint64(1 << 63)
+NO_ENTRY = np.uint64(0xFFFFFFFFFFFFFFFF)
+"""An entry of `words.fold_pieces`: up to three code points of 21 bits, the first in the lowest;
+whether the last is a mark (combining class above 0)."""
 
 _SEED = np.uint64(0x9E3779B97F4A7C15)
 _STEP = np.uint64(0xD6E8FEB86659FD93)
@@ -23,8 +29,8 @@ _MIX_1 = np.uint64(0xFF51AFD7ED558CCD)
 _MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
 _32 = np.uint64(32)
 _33 = np.uint64(33)
+_21, _LOW_63 = np.uint64(21), np.uint64((1 << 63) - 1)
 
-_NONE, _SPACED, _RUN = 0, 1, 2
 _IOTA_SUBSCRIPT, _IOTA = 0x345, 0x3B9
 _SHORT = 32
 
@@ -128,128 +134,217 @@ def fold_hash(  # type: ignore[no-untyped-def]
     return mix(h)
 
 
+@kernel(types.UniTuple(_I64, 2)(array(_U8), _I64))
+def decode(data, i):  # type: ignore[no-untyped-def]
+    """Code point and width of the character that begins at ``data[i]``, not an ASCII one."""
+    code = np.int64(data[i])
+    if code < 0xE0:
+        return (code & 0x1F) << 6 | (data[i + 1] & 0x3F), 2
+    if code < 0xF0:
+        return (code & 0x0F) << 12 | (data[i + 1] & 0x3F) << 6 | (data[i + 2] & 0x3F), 3
+    return (
+        (code & 0x07) << 18 | (data[i + 1] & 0x3F) << 12
+        | (data[i + 2] & 0x3F) << 6 | (data[i + 3] & 0x3F)
+    ), 4  # fmt: skip
+
+
+@kernel(types.Tuple((_U64, _I64, _BOOL))(_U64, _I64, _BOOL, array(_U64), _I64))
+def extend(h, mark, slow, pieces, code):  # type: ignore[no-untyped-def]
+    """The hash `h` of a folded prefix, extended by what `code` folds to (`words.fold_pieces`).
+
+    A mark waits in `mark` (0: none) for what follows it. `slow` tells that it cannot go on in this
+    way: a second mark came, and they may have to change places, or a character without an entry.
+    """
+    entry = pieces[code] if code < len(pieces) else NO_ENTRY
+    if entry == NO_ENTRY:
+        return h, mark, True
+    rest = entry & _LOW_63
+    if mark:
+        if entry != rest and rest <= POINT:
+            return h, mark, True
+        h = step(h, mark)
+    while rest > POINT:
+        h = step(h, np.int64(rest & POINT))
+        rest >>= _21
+    if entry & MARK_LAST:
+        return h, np.int64(rest), slow
+    return step(h, np.int64(rest)), 0, slow
+
+
 @kernel(
     _I64(array(_U8), array(_I64), array(_U8), array(_U8), array(_U16), array(_U32), array(_U32),
-         out(_U32), out(_U32), out(_I64),
+         array(_U8), array(_U64), out(_U32), out(_U32), out(_I64),
          out(_I64), out(_I32), out(_I32), out(_I32), out(_U64), out(_U8))
 )  # fmt: skip
 def tokenise(  # type: ignore[no-untyped-def]
-    data, byte_start, flags, ccc, fold, offsets, pool, pend, spare, places,
+    data, byte_start, flags, ccc, fold, offsets, pool, ascii_word, pieces, pend, spare, places,
     doc_start, w_start, w_end, w_chars, w_hash, w_flags,
 ):  # fmt: skip
-    """Fills the word arrays and `doc_start`; returns the number of words."""
+    """Fills the word arrays and `doc_start`; returns the number of words.
+
+    `ascii_word` has for each byte the lower-case letter or digit that it is, else 0.
+    """
     n = 0
     for doc in range(len(byte_start) - 1):
         doc_start[doc] = n
         base = byte_start[doc]
         stop = byte_start[doc + 1]
-        mode = _NONE
-        start = base  # of the word, or of the last character of an unspaced run
-        end = base
-        chars = 0
-        alpha = False
-        digits = True
-        plain = True  # ASCII only so far
-        gap = False  # an IGNORABLE code point since the word's start
-        h = _SEED
-        before = False  # whether the run has a character before the last one, and that one:
-        b_start = base
-        b_chars = 0
-        b_alpha = False
-        run_start = RUN_START
         i = base
-        while i <= stop:
-            code = np.int64(0)
-            width = 1
-            f = np.uint8(0)
-            if i < stop:
-                code = np.int64(data[i])
-                if code >= 0x80:
-                    if code < 0xE0:
-                        code = (code & 0x1F) << 6 | (data[i + 1] & 0x3F)
-                        width = 2
-                    elif code < 0xF0:
-                        code = (
-                            (code & 0x0F) << 12 | (data[i + 1] & 0x3F) << 6 | (data[i + 2] & 0x3F)
-                        )
-                        width = 3
-                    else:
-                        code = (
-                            (code & 0x07) << 18 | (data[i + 1] & 0x3F) << 12
-                            | (data[i + 2] & 0x3F) << 6 | (data[i + 3] & 0x3F)
-                        )  # fmt: skip
-                        width = 4
+        while i < stop:
+            code = np.int64(data[i])
+            if code < 0x80:
+                if ascii_word[code] == 0:
+                    i += 1
+                    continue
+                f = np.uint8(WORD)
+            else:
+                code, width = decode(data, i)
                 f = flags[code]
-            if f & IGNORABLE:
-                gap = True
-                i += width
+                if f & WORD == 0:
+                    i += width
+                    continue
+            start = i
+            end = i
+            chars = 0
+            h = _SEED
+            mark = 0
+            slow = False
+            if f & UNSPACED == 0:  # a word in a script with spaces, from here to its end
+                top = np.uint8(0)
+                alpha = False
+                digits = True
+                plain = True  # ASCII only so far
+                gap = False  # an IGNORABLE code point since the word's start
+                while i < stop:
+                    low = ascii_word[data[i]]
+                    if low:
+                        if mark:
+                            h = step(h, mark)
+                            mark = 0
+                        plain = plain and not gap
+                        end = i
+                        while low:
+                            h = step(h, np.int64(low))
+                            top |= low
+                            i += 1
+                            low = ascii_word[data[i]] if i < stop else np.uint8(0)
+                        chars += i - end
+                        end = i
+                        continue
+                    if data[i] < 0x80:
+                        break
+                    code, width = decode(data, i)
+                    f = flags[code]
+                    if f & IGNORABLE:
+                        gap = True
+                        i += width
+                        continue
+                    if f & WORD == 0 or (f & UNSPACED != 0 and f & MARK == 0):
+                        break
+                    h, mark, slow = extend(h, mark, slow, pieces, code)
+                    plain = False
+                    chars += 1
+                    alpha = alpha or f & ALPHA != 0
+                    digits = digits and f & DIGIT != 0
+                    i += width
+                    end = i
+                kind = np.uint8(0)
+                if alpha or top & 0x40:
+                    kind |= np.uint8(HAS_ALPHA)
+                if digits and not top & 0x40:
+                    kind |= np.uint8(ALL_DIGITS)
+                if not plain:
+                    kind |= np.uint8(NON_ASCII)
+                if slow:
+                    h = fold_hash(
+                        data, start, end, flags, ccc, fold, offsets, pool, pend, spare, places
+                    )
+                else:
+                    h = mix(step(h, mark) if mark else h)
+                w_start[n] = start - base
+                w_end[n] = end - base
+                w_chars[n] = chars
+                w_hash[n] = h
+                w_flags[n] = kind
+                n += 1
                 continue
-            inside = f & WORD != 0
-            joins = inside and (
-                (mode == _SPACED and (f & UNSPACED == 0 or f & MARK != 0))
-                or (mode == _RUN and f & MARK != 0)
-            )
-            if not joins:
-                stays = inside and mode == _RUN and f & UNSPACED != 0
-                if mode == _SPACED or (mode == _RUN and (before or not stays)):
-                    first = start
-                    kind = np.uint8(0)
-                    count = chars
-                    letters = alpha
-                    if mode == _RUN:
-                        kind = np.uint8(IN_UNSPACED | run_start)
+            # A run of an unspaced script: pairs of characters with their marks.
+            run_start = RUN_START
+            before = False  # whether the run has a character before the last one, and that one:
+            b_start = start
+            b_chars = 0
+            b_alpha = False
+            alpha = False
+            both = _SEED  # the hash from that one on; `h` is that of the last one alone
+            both_slow = False
+            while True:
+                joins = f & MARK != 0 and chars > 0
+                if not joins and chars > 0:
+                    stays = i < stop and f & WORD != 0 and f & UNSPACED != 0
+                    if before or not stays:
+                        kind = np.uint8(IN_UNSPACED | NON_ASCII | run_start)
+                        run_start = 0
+                        first = start
+                        count = chars
+                        letters = alpha
+                        found = h
+                        again = slow
                         if before:
                             first = b_start
                             count += b_chars
                             letters = letters or b_alpha
+                            found = both
+                            again = both_slow
                         else:
                             kind |= np.uint8(LONE)
-                        run_start = 0
-                    w_start[n] = first - base
-                    w_end[n] = end - base
-                    w_chars[n] = count
-                    if mode == _SPACED and plain:
-                        w_hash[n] = mix(h)
-                    else:
-                        kind |= np.uint8(NON_ASCII)
-                        w_hash[n] = fold_hash(
-                            data, first, end, flags, ccc, fold, offsets, pool,
-                            pend, spare, places,
-                        )  # fmt: skip
-                    if letters:
-                        kind |= np.uint8(HAS_ALPHA)
-                    if mode == _SPACED and digits:
-                        kind |= np.uint8(ALL_DIGITS)
-                    w_flags[n] = kind
-                    n += 1
-                if not inside:
-                    mode = _NONE
-                    i += width
-                    continue
-                before = stays
-                if stays:
+                        if letters:
+                            kind |= np.uint8(HAS_ALPHA)
+                        if again:
+                            found = fold_hash(
+                                data, first, end, flags, ccc, fold, offsets, pool,
+                                pend, spare, places,
+                            )  # fmt: skip
+                        else:
+                            found = mix(step(found, mark) if mark else found)
+                        w_start[n] = first - base
+                        w_end[n] = end - base
+                        w_chars[n] = count
+                        w_hash[n] = found
+                        w_flags[n] = kind
+                        n += 1
+                    if not stays:
+                        break
+                    before = True
                     b_start = start
                     b_chars = chars
                     b_alpha = alpha
-                else:
-                    run_start = RUN_START
-                mode = _RUN if f & UNSPACED != 0 else _SPACED
-                start = i
-                chars = 0
-                alpha = False
-                digits = True
-                plain = True
-                gap = False
-                h = _SEED
-            i += width
-            end = i
-            chars += 1
-            alpha = alpha or f & ALPHA != 0
-            digits = digits and f & DIGIT != 0
-            if code < 0x80 and not gap:
-                h = step(h, code + 32 if 65 <= code <= 90 else code)
-            else:
-                plain = False
+                    both = step(h, mark) if mark else h
+                    both_slow = slow
+                    start = i
+                    chars = 0
+                    alpha = False
+                    h = _SEED
+                    mark = 0
+                    slow = False
+                both, _, both_slow = extend(both, mark, both_slow, pieces, code)
+                h, mark, slow = extend(h, mark, slow, pieces, code)
+                chars += 1
+                alpha = alpha or f & ALPHA != 0
+                i += width
+                end = i
+                f = np.uint8(0)
+                while i < stop:
+                    code = np.int64(data[i])
+                    width = 1
+                    if code < 0x80:
+                        f = np.uint8(WORD) if ascii_word[code] else np.uint8(0)
+                        break
+                    code, width = decode(data, i)
+                    f = flags[code]
+                    if f & IGNORABLE == 0:
+                        break
+                    f = np.uint8(0)
+                    i += width
     doc_start[len(byte_start) - 1] = n
     return n
 

@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .sets import shingles
+from corpusmill.stages.words import tokenise_utf8
+
+from .sets import Shingles, shingles
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    import pyarrow as pa
 
+_TEXTS = 256
+"""Texts that are sketched at once: more would need more memory, fewer more calls."""
 _LARGE_BUCKET = 4
 """Members from which a bucket is cut by its sides: three are all compared anyway."""
 
@@ -43,18 +48,42 @@ class Sketcher:
 
     def __call__(self, texts: Sequence[str]) -> Sketches:
         """The sketches of `texts`."""
-        found = shingles(texts, self.ngram)
-        made = Sketches(
-            np.diff(found.start) > 0,
-            np.zeros((len(texts), self.bands * self.rows), np.uint64),
-            np.zeros((len(texts), self.bands), np.uint64),
-            np.zeros((len(texts), self.bands, 2), np.uint16),
+        made = self._room(len(texts))
+        for at in range(0, len(texts), _TEXTS):
+            self._fill(made, at, shingles(texts[at : at + _TEXTS], self.ngram))
+        return made
+
+    def column(self, texts: pa.Array) -> Sketches:
+        """The sketches of an Arrow array of strings, whose bytes are read where they lie. A null
+        counts as empty. Raises pyarrow.ArrowInvalid for what is no UTF-8."""
+        import pyarrow as pa
+
+        texts = texts.cast(pa.large_string()).fill_null("")
+        texts.validate(full=True)
+        _, offsets, data = texts.buffers()
+        start = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+        raw = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
+        made = self._room(len(texts))
+        for at in range(0, len(texts), _TEXTS):
+            words = tokenise_utf8(raw, start[at : at + _TEXTS + 1])
+            self._fill(made, at, shingles(words, self.ngram))
+        return made
+
+    def _room(self, count: int) -> Sketches:
+        return Sketches(
+            np.zeros(count, np.bool_),
+            np.zeros((count, self.bands * self.rows), np.uint64),
+            np.zeros((count, self.bands), np.uint64),
+            np.zeros((count, self.bands, 2), np.uint16),
         )
+
+    def _fill(self, made: Sketches, at: int, found: Shingles) -> None:
+        rows = slice(at, at + len(found.start) - 1)
+        made.has_words[rows] = np.diff(found.start) > 0
         self._kernel.sketch(
             found.hash, found.start, self._factors, self._terms, self.rows,
-            made.minima, made.keys, made.sides,
+            made.minima[rows], made.keys[rows], made.sides[rows],
         )  # fmt: skip
-        return made
 
 
 def pair_up(

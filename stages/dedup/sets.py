@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpusmill.stages.words import tokenise
+from corpusmill.stages.words import WordTable, tokenise
 
 from .ids import join_ids
 
@@ -37,13 +37,14 @@ class Shingles:
     """Those of text n are ``hash[start[n]:start[n + 1]]``."""
 
 
-def shingles(texts: Sequence[str], ngram: int) -> Shingles:
-    """The runs of `ngram` words of each text; see `corpusmill.stages.dedup.minhash`."""
+def shingles(texts: Sequence[str] | WordTable, ngram: int) -> Shingles:
+    """The runs of `ngram` words of each text (or of each document of a table of words); see
+    `corpusmill.stages.dedup.minhash`."""
     from . import minhash_kernel
 
-    table = tokenise(texts)
+    table = texts if isinstance(texts, WordTable) else tokenise(texts)
     found = np.empty(len(table), np.uint64)
-    start = np.empty(len(texts) + 1, np.int64)
+    start = np.empty(table.documents + 1, np.int64)
     minhash_kernel.shingle(table.hash, table.doc_start, ngram, found, start)
     return Shingles(found[: start[-1]], start)
 

@@ -200,3 +200,17 @@ def test_lines_equal_oracle(texts: list[str]) -> None:
 def test_no_texts() -> None:
     assert words.tokenise([]).doc_start.tolist() == [0]
     assert words.lines([]).doc_start.tolist() == [0]
+
+
+def test_fold_pieces_are_what_folds() -> None:
+    pieces = words.fold_pieces()
+    for char in "aAé́ßﬁǅΐ가が日ͅǖ٣٠":
+        entry = int(pieces[ord(char)])
+        if entry == 0xFFFFFFFFFFFFFFFF:
+            assert len(u.fold(char)) > 2
+            continue
+        points = [entry >> shift & 0x1FFFFF for shift in (0, 21, 42)]
+        assert "".join(chr(p) for p in points if p) == u.fold(char)
+        last = int(u.tables().ccc[ord(u.fold(char)[-1])]) > 0 or char == "ͅ"
+        assert bool(entry >> 63) == last
+    assert int((pieces == 0xFFFFFFFFFFFFFFFF).sum()) < 1000

@@ -360,3 +360,22 @@ def test_verdicts_do_not_change_without_the_version(make: Any, run: Any) -> None
         3,
         "19d71107d6127b122d9b71cd5074430eccc988204a2d99716a1e0e65a73c6e3e",
     )
+
+
+def test_sketches_of_a_column_are_those_of_its_texts() -> None:
+    import pyarrow as pa
+
+    stage = STAGE(MinhashParams(bands=3, rows=3))  # 9 permutations: not a multiple of four
+    stage.setup()
+    texts = ["one two three four five six", "", "Ünïcödé ガガ 東京都に住む", "x " * 40] * 100
+    column = pa.array(["first", *texts, None], pa.string())
+    made = stage.sketches([*texts, ""])
+    for kind in (pa.string(), pa.large_string()):
+        again = stage.sketches.column(column.cast(kind)[1:])
+        for name in ("has_words", "minima", "keys", "sides"):
+            assert (getattr(again, name) == getattr(made, name)).all()
+    bad = pa.Array.from_buffers(
+        pa.large_string(), 1, [None, pa.py_buffer(np.array([0, 2])), pa.py_buffer(b"a\xff")]
+    )
+    with pytest.raises(pa.ArrowInvalid):
+        stage.sketches.column(bad)
