@@ -72,6 +72,14 @@ def perplexity_model(folder: Path) -> dict[str, Any]:
     return {"models": {"*": str(folder / "model.ngram")}}
 
 
+def edges(folder: Path) -> dict[str, Any]:
+    """Twentieths of a made-up score."""
+    path = folder / "edges.json"
+    found = {"gopher_words": list(range(1, 20)), "gopher_mean_word": [i / 4 for i in range(1, 20)]}
+    path.write_text(json.dumps({"schema": "corpusmill/quantiles/1", "signals": found}))
+    return {"signals": ["gopher_words"], "lower": ["gopher_mean_word"], "edges": str(path)}
+
+
 def benchmark(folder: Path) -> dict[str, Any]:
     """A benchmark of one question."""
     path = folder / "benchmarks"
@@ -103,6 +111,7 @@ def known_before(folder: Path) -> dict[str, Any]:
 
 
 MADE_WITH: dict[str, dict[str, Any] | Callable[[Path], dict[str, Any]]] = {
+    "classifiers.buckets": edges,
     "classifiers.fasttext_quality": quality_model,
     "classifiers.linear_quality": {
         "model": str(Path(__file__).parents[2] / "configs/sample/models/quality_linear.lin")
