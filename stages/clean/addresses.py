@@ -27,6 +27,17 @@ _REMOTE_PATH: Final = re.compile(r":[A-Za-z0-9~/._\-]")
 _NAME: Final = re.compile(rf"[{LETTERS}]{{2,}}(?:[._+\-][{LETTERS}]{{2,}})+")
 _VERSION_DOMAIN: Final = re.compile(r"v?[0-9]+\.[0-9]+")
 
+_LOGIN: Final = re.compile(
+    word("ssh|scp|sftp|rsync|slogin|finger|autossh|mosh") + rf"(?:{SPACE}+-[^ \t\n]+)*{SPACE}+$"
+)
+_IN_PATH: Final = re.compile(r"://[^ \t\n\r\u00a0]*/$")
+_MESSAGE_ID: Final = re.compile(r"(?:cover\.)?(?=[A-F]*[0-9])[0-9A-F]{8,}[.\-]")
+"""How local parts of Message-IDs begin: with the time, in digits or in hexadecimal ones."""
+_MESSAGE: Final = re.compile(
+    word("message-?id|in-reply-to|references|msg-?id|mid|selm|threadm")
+    + rf"(?:{SPACE}|[:=<\"'])+(?:of{SPACE}+)?<?$"
+)
+
 LOCAL_LIMIT: Final = 64
 """Octets that a local part may have (RFC 5321, 4.5.3.1.1); counted in characters here."""
 
@@ -34,8 +45,9 @@ Reserved = Literal["names", "keep", "tag"]
 
 
 def emails(work: str, reserved: Reserved, windows: Windows) -> Iterator[Span]:
-    """Addresses with a dotted domain. Left alone are remote paths (``git@host.org:repo``), the
-    user part of URLs, file names (``icon@2x.png``), package versions (``pkg@1.2.3``) and, by
+    """Addresses with a dotted domain. Left alone are remote paths (``git@host.org:repo``) and
+    logins (``ssh ann@host.org``), the user part of URLs, file names (``icon@2x.png``), package
+    versions (``pkg@1.2.3``), variables (``$user@host.org``), the ids of messages and, by
     `reserved`, addresses at domains set aside for examples."""
     last_end = 0
     for at, _ in windows.of("email"):
@@ -65,9 +77,16 @@ def _email_at(work: str, at: int, floor: int, reserved: Reserved) -> Span | None
         reserved == "keep" or (reserved == "names" and not _NAME.fullmatch(name))
     ):
         return None
+    if work[start - 1 : start] in ("$", "#") or _MESSAGE_ID.match(name):
+        return None  # a variable, a channel of IRC, a message's id
     if _REMOTE_PATH.match(work, end):
         return None
+    near = before(work, start, 40)
+    if _LOGIN.search(near) or _MESSAGE.search(near):
+        return None
     left = work[max(0, start - 200) : start]
+    if "://" in left and work[end : end + 1] == "/" and _IN_PATH.search(left):
+        return None  # a message in an archive
     url = _SCHEME_BEFORE.search(before(work, start, 200)) if "://" in left else None
     if url is not None and not url.group().startswith("mailto:"):
         return None
@@ -137,14 +156,19 @@ _NETWORK_BEFORE: Final = re.compile(
         "hosts?|servers?|clients?|peers?|gateways?|routers?|resolvers?|dns|nameservers?|"
         "subnet|proxy|proxies|log(?:in|ged)|ping(?:ed|ing|s)?|traceroute|tracert|whois|dig|"
         "nslookup|telnet|connect(?:ed|ions?|ing|s)?|listen(?:ing|s)?|bind|src|dst|bann?(?:ed|s)?|"
-        "firewall|attack(?:ed|er|s)?|visitors?|came from|forwarders?|адрес"
+        "firewall|attack(?:ed|er|s)?|[a-z]*virtualhost|visitors?|came from|forwarders?|адрес"
     )
 )
+_ASSIGNED: Final = re.compile(
+    r"(?:ip|addr(?:ess)?|host|server|gateway|dns|peer|interfaces?)[\"']?[ ]?=[ ]?[\"'\[]?$"
+)
+"""``addr=``, which would otherwise read like ``version=``."""
 _NETWORK_AFTER: Final = re.compile(
     rf"(?:{SPACE}|[)\],;\"'])*(?:(?:is|was){SPACE}+)?" + word("ips?|address|port|host|netmask|mask")
 )
 
 
+_PREFIX: Final = re.compile(r"\]?/[0-9]{1,3}(?![0-9])")
 _PRODUCT: Final = re.compile(r"[a-z0-9_)]/$")
 _NETWORK_SIZE: Final = re.compile(r"/([0-9]{1,2})(?![0-9])")
 _HOST_OF_URL: Final = re.compile(r"://(?:[^ \t\n\r\u00a0/@]*@)?$")
@@ -189,7 +213,7 @@ def _is_address(work: str, start: int, end: int, parts: list[int]) -> bool:
         return False  # a network, not an address
     if ("://" in left and _HOST_OF_URL.search(left)) or _PORT.match(right):
         return True
-    if _GOES_ON.match(right) or _NUMBERING.search(left):
+    if not _ASSIGNED.search(left) and (_GOES_ON.match(right) or _NUMBERING.search(left)):
         return False
     if _NETWORK_BEFORE.search(left) or _NETWORK_AFTER.match(right) or left.endswith("@"):
         return True
@@ -204,6 +228,8 @@ _IPV6: Final = re.compile(
 
 def _ipv6s(work: str, windows: Windows) -> Iterator[Span]:
     for m in matches(_IPV6, work, windows.hexes()):
+        if m.group().endswith("::") and _PREFIX.match(work, m.end()):
+            continue  # a network, not an address
         if public_ipv6(m.group()) and not re.match(r"\.[0-9]", work[m.end() : m.end() + 2]):
             yield Span(m.start(), m.end(), "ip")
 

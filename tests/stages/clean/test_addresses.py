@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
+import json
+from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +19,7 @@ from corpusmill.stages.clean.addresses import (
     public_ipv4,
     public_ipv6,
 )
+from corpusmill.stages.clean.pii import find
 from corpusmill.stages.clean.windows import scan
 
 
@@ -120,3 +124,70 @@ def test_public_ipv4(address: str, public: bool) -> None:
 )  # fmt: skip
 def test_public_ipv6(address: str, public: bool) -> None:
     assert public_ipv6(address) is public
+
+
+READ = Path(__file__).parents[2] / "data" / "pii" / "read.jsonl"
+
+
+def test_floors_on_places_that_were_read() -> None:
+    """Real technical text, read twice (see its README). Measured when written: e-mail 214 of 214
+    found with 1 false, IP 123 of 123 with none false. Before the rules were mended on this very
+    set it was 22 false of 236, and 4 false and 3 missed; on 102 others, read once afterwards, one
+    e-mail was false."""
+    counts = Counter[tuple[str, str]]()
+    for line in READ.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        low, high, is_one = row["start"], row["end"], row["kind"] == "address"
+        spans = find(row["text"], (row["type"],))
+        hit = any(s.start < high and low < s.end for s in spans)
+        if row["kind"] != "reserved":
+            outcome = (
+                "found" if is_one and hit else "missed" if is_one else "false" if hit else "left"
+            )
+            counts[row["type"], outcome] += 1
+    for type_, precision, recall in (("email", 0.98, 0.99), ("ip", 0.95, 0.99)):
+        hits, missed, false, left = (
+            counts[type_, outcome] for outcome in ("found", "missed", "false", "left")
+        )
+        assert hits + missed + false + left >= 200
+        assert hits >= recall * (hits + missed)
+        assert hits >= precision * (hits + false)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ssh -q -X ann@host.tiny.io", []),
+        ("ssh is what ann@tiny.io uses", ["ann@tiny.io"]),
+        ("finger ann@db.tiny.io", []),
+        ("whois $1@whois.ripe.net", []),
+        ("$local_part@lists.tiny.io", []),
+        ("on #lilypond@irc.libera.chat", []),
+        ("https://lore.tiny.org/git/20170714132651.1-1-ben@tiny.io/", []),
+        ("https://lore.tiny.org/git/RFC-cover-0.1-ben@tiny.io/ x", []),
+        ("https://x.tiny.org/off?of=ben@tiny.io", ["ben@tiny.io"]),
+        ("Message-ID: <yulszqocfzs@tiny.io>", []),
+        ("In-Reply-To: <abc.d@tiny.io>", []),
+        ("a message-id of ours to ann@tiny.io", ["ann@tiny.io"]),
+        ("20170714132651.1-1-ben@tiny.io", []),
+        ("ABCDEFAB.ann@tiny.io", ["ABCDEFAB.ann@tiny.io"]),
+    ],
+)
+def test_what_only_looks_like_email(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ADDR=168.100.189.2", ["168.100.189.2"]),
+        ("proxy_interfaces = 1.2.3.4", ["1.2.3.4"]),
+        ("version=1.2.3.4", []),
+        ("<VirtualHost 11.22.33.44>", ["11.22.33.44"]),
+        ("[2001:240:587::]/64", []),
+        ("2001:240:587::/48", []),
+        ("2001:240:587::5/64", ["2001:240:587::5"]),
+    ],
+)
+def test_networks_and_assignments(text: str, expected: list[str]) -> None:
+    assert [text[s.start : s.end] for s in ips(text, scan(text))] == expected
