@@ -61,7 +61,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Any]], left: int = 1) -
 
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
     return (
-        '<div class="scroll" tabindex="0" role="region" aria-label="table"><table><thead>'
+        '<div class="scroll" tabindex="0"><table><thead>'
         f"<tr>{cells('th', header)}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 

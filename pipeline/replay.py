@@ -86,8 +86,9 @@ def remake(
             _judge_all(judged, steps, at, found)
     except CorpusmillError as error:
         for row in left:
-            if found[row["id"]].text is None:
-                found[row["id"]].note = f"cannot be made again: {error.message}"
+            one = found[row["id"]]
+            if not one.complete and not one.note:
+                one.note = f"cannot be judged again: {error.message}"
     return found
 
 

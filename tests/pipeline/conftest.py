@@ -109,6 +109,12 @@ def run_here(recipe: Recipe, root: Path) -> RunFolder:
     return RunFolder(root, plan)
 
 
+@pytest.fixture(scope="session")
+def run_folder() -> Callable[[Recipe, Path], RunFolder]:
+    """`run_here`, for tests in folders below."""
+    return run_here
+
+
 SEEN = """
 schema: corpusmill/recipe/1
 name: seen
