@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from math import isqrt
 
 
 def _names(text: str) -> frozenset[bytes]:
@@ -36,18 +35,15 @@ _CELLS = _names("td th caption")
 _SCOPES = _CELLS | _names("applet marquee object template")
 _TABLE_PARTS = _names("table tbody thead tfoot tr")
 _SPECIAL = _VOID | _OPTIONAL_END | _FORMATTING | _SCOPES | _TABLE_PARTS
-_RAW = tuple(
-    (b"<" + name, b"</" + name)
-    for name in (b"script", b"style", b"textarea", b"title", b"xmp", b"iframe", b"noframes")
-)
-_NAME_END = b" \t\n\r\f/>"
+_RAW = _names("script style textarea title xmp iframe noframes")
 _ROOTS = _names("html body")
-_PER_NODE = 128
-_SCOPE_DEPTH = 3
-_SAME_FORMATTING = 3
+PER_NODE = 128
+SCOPE_DEPTH = 3
+SAME_FORMATTING = 3
 """A parser opens again at most three formatting elements with the same tag text."""
 
-_TAG = re.compile(rb"<(/?)([a-z][^\s<>/]*)([^<>]*)")
+_TAG = re.compile(rb"<(/?)([a-z][^\s<>/]*)([^<>]*)|<!--")
+_RAW_END = {name: re.compile(rb"</" + name + rb"[\s/>]") for name in sorted(_RAW)}
 
 
 @dataclass(slots=True)
@@ -79,7 +75,7 @@ class _Scope:
             if same:
                 return
             attributes = b""
-        if same.count(attributes) < _SAME_FORMATTING:
+        if same.count(attributes) < SAME_FORMATTING:
             same.append(attributes)
             self.n_formatting += 1
 
@@ -107,14 +103,14 @@ class _Scan:
         return self.below + len(self.scope.stack) + self.scope.n_formatting
 
     def enter(self, name: bytes) -> None:
-        self.below = self.depth() + _SCOPE_DEPTH
+        self.below = self.depth() + SCOPE_DEPTH
         self.scope = _Scope(name)
         self.scopes.append(self.scope)
 
     def leave(self) -> None:
         self.scopes.pop()
         self.scope = self.scopes[-1]
-        self.below -= len(self.scope.stack) + self.scope.n_formatting + _SCOPE_DEPTH
+        self.below -= len(self.scope.stack) + self.scope.n_formatting + SCOPE_DEPTH
 
     def in_cell(self) -> bool:
         """Whether a table part here would end the present cell."""
@@ -141,10 +137,10 @@ class _Scan:
         self.nodes += self.scope.n_formatting
         if name == b"option" and self.scope.counts.get(b"select"):
             self.options += 1
-            self.nodes += self.options // _PER_NODE
+            self.nodes += self.options // PER_NODE
         elif name in _ROOTS and attributes:
             self.roots += 1
-            self.nodes += self.roots // _PER_NODE
+            self.nodes += self.roots // PER_NODE
         elif name in _CELLS:
             if self.in_cell():
                 self.leave()
@@ -170,7 +166,23 @@ def measure_cost(html: bytes, *, stop_depth: int, stop_nodes: int) -> Cost:
     """The cost of the page `html` (UTF-8); the scan ends early once a limit is passed."""
     scan = _Scan()
     deepest = 0
-    for slash, name, attributes in _TAG.findall(_without_raw_text(html.lower())):
+    low = html.lower()
+    at = 0
+    while (tag := _TAG.search(low, at)) is not None:
+        at = tag.end()
+        slash, name, attributes = tag.groups()
+        if name is None:
+            at = low.find(b"-->", tag.start() + 2)
+            if at < 0:
+                break
+            continue
+        if name in _RAW:
+            if not slash:
+                end = _RAW_END[name].search(low, at)
+                if end is None:
+                    break
+                at = end.end() - 1
+            continue
         scope = scan.scope
         if name in _SPECIAL:
             if slash:
@@ -200,49 +212,40 @@ def measure_cost(html: bytes, *, stop_depth: int, stop_nodes: int) -> Cost:
     return Cost(deepest, scan.nodes)
 
 
-def _without_raw_text(low: bytes) -> bytes:
-    """`low` (lower case) without comments and without the content of scripts and the like, where
-    ``<`` opens nothing."""
-    low = _cut(low, b"<!--", b"-->")
-    for start, end in _RAW:
-        if start in low:
-            low = _cut(low, start, end, whole_name=True)
-    return low
+def kinds_of_names() -> dict[str, str]:
+    """What the scan does at each tag name that it treats apart: for the compiled scan."""
+    found = {b"table": "table", b"select": "select", b"option": "option"}
+    for names, kind in (
+        (_RAW, "raw"), (_ROOTS, "root"), (_VOID, "void"), (_FORMATTING, "formatting"),
+        (_CELLS, "cell"), (_SCOPES, "scope"), (_TABLE_PARTS, "table_part"),
+        (_OPTIONAL_END, "optional"),
+    ):  # fmt: skip
+        for name in sorted(names):
+            found.setdefault(name, kind)
+    return {name.decode(): kind for name, kind in found.items()}
 
 
-def _cut(low: bytes, start: bytes, end: bytes, *, whole_name: bool = False) -> bytes:
-    parts: list[bytes] = []
-    at = 0
-    while (begin := low.find(start, at)) >= 0:
-        inside = begin + len(start)
-        if whole_name and low[inside : inside + 1] not in (b"", *_ENDS):
-            parts.append(low[at:inside])
-            at = inside
-            continue
-        parts.append(low[at:begin])
-        stop = low.find(end, inside)
-        if stop < 0:
-            return b"".join(parts)
-        at = stop + len(end)
-    parts.append(low[at:])
-    return b"".join(parts)
+Over = tuple[str, int]
+"""``("depth" | "nodes", the value)`` of a page that is over that budget."""
 
 
-_ENDS = tuple(_NAME_END[i : i + 1] for i in range(len(_NAME_END)))
+def over_budget(html: bytes, *, max_depth: int, max_nodes: int) -> Over | None:
+    """The budget that the page `html` (UTF-8) is over, or None.
 
-
-def over_budget(html: bytes, *, max_depth: int, max_nodes: int) -> tuple[str, int] | None:
-    """``("depth" | "nodes", the value)`` if the page `html` (UTF-8) is over a budget, else None.
-
-    `n` opening tags make at most `n` levels and about ``n * n / 2`` nodes, so that many pages
-    pass by their number of tags alone.
+    `n` opening tags make at most ``2 * n`` levels (a table and a cell count 4) and
+    ``n * (n + 1) / 2`` nodes, so that many pages pass by their number of tags alone.
     """
     opening = html.count(b"<") - html.count(b"</")
-    if opening <= min(max_depth, isqrt(2 * max_nodes)):
+    if 2 * opening <= max_depth and opening * (opening + 1) <= 2 * max_nodes:
         return None
     cost = measure_cost(html, stop_depth=max_depth, stop_nodes=max_nodes)
-    if cost.depth > max_depth:
-        return "depth", cost.depth
-    if cost.nodes > max_nodes:
-        return "nodes", cost.nodes
+    return over_limits(cost.depth, cost.nodes, max_depth=max_depth, max_nodes=max_nodes)
+
+
+def over_limits(depth: int, nodes: int, *, max_depth: int, max_nodes: int) -> Over | None:
+    """The budget that a page of that cost is over, or None."""
+    if depth > max_depth:
+        return "depth", depth
+    if nodes > max_nodes:
+        return "nodes", nodes
     return None

@@ -104,11 +104,15 @@ def trafilatura_text(html: str, *, form: Format = "text", comments: bool = True)
 _TABLE_TAIL = re.compile(r"\| $", re.MULTILINE)
 
 
-def own_content(html: str, *, form: Format = "text", comments: bool = True) -> Found:
-    """The page's main content by our block model."""
+def own_content(
+    html: str | bytes, *, form: Format = "text", comments: bool = True, to_rewrite: bool = False
+) -> Found:
+    """The page's main content by our block model; for `to_rewrite` see `main_content`."""
     from corpusmill.stages.extract.blocks.model import main_content
 
-    found: Found = _guard("own", lambda: main_content(html, form, comments=comments))
+    found: Found = _guard(
+        "own", lambda: main_content(html, form, comments=comments, to_rewrite=to_rewrite)
+    )
     return found
 
 

@@ -17,13 +17,14 @@ from typing import Any
 
 from corpusmill.pipeline.errors import ConfigError
 
-from .budget import over_budget
+from .budget import Over, over_budget, over_limits
 from .charset import decode
 from .libraries import Format, LibraryError, self_test, trafilatura_metadata
-from .policy import TIERS, Tier, choose, libraries_of
+from .policy import TIERS, Choice, Tier, choose, choose_own, libraries_of
 from .rewrite import rewrite
-from .sanitise import clean_markup
+from .sanitise import clean_encoded, clean_markup
 from .state import page_state
+from .streamed import settle
 from .title import read_title
 
 Answer = dict[str, Any]
@@ -106,16 +107,14 @@ def extract_page(head: dict[str, Any], body: bytes, params: PageParams) -> Answe
             "charset_declared": decoded.declared,
             "charset_rule": decoded.rule,
         }
-    html = clean_markup(text)
-    encoded = html.encode("utf-8")
+    html, encoded = clean_encoded(text)
     html_bytes = len(encoded)
     if html_bytes > limits.max_bytes:
         return {"drop": "over_budget_bytes", "value": html_bytes}
-    over = over_budget(encoded, max_depth=limits.max_depth, max_nodes=limits.max_nodes)
-    if over is not None:
-        return {"drop": f"over_budget_{over[0]}", "value": over[1]}
     try:
-        choice = choose(rewrite(html), params.tier, params.form, comments=params.comments)
+        choice = _choice(html, encoded, params)
+        if isinstance(choice, tuple):
+            return {"drop": f"over_budget_{choice[0]}", "value": choice[1]}
         answer: Answer = {
             "text": clean_markup(choice.text).strip(),
             "path": choice.path,
@@ -139,3 +138,22 @@ def extract_page(head: dict[str, Any], body: bytes, params: PageParams) -> Answe
     except LibraryError as err:
         return {"error": "extractor_error", "message": str(err)}
     return answer
+
+
+def _choice(html: str, encoded: bytes, params: PageParams) -> Choice | Over:
+    """The text of the page `html`, which in UTF-8 is `encoded`, or the budget that it is over."""
+    depth, nodes = params.limits.max_depth, params.limits.max_nodes
+    if params.tier != "own":
+        over = over_budget(encoded, max_depth=depth, max_nodes=nodes)
+        if over is not None:
+            return over
+        return choose(rewrite(html), params.tier, params.form, comments=params.comments)
+    from corpusmill.stages.extract.blocks.intake import intake
+
+    known = intake(encoded, stop_depth=depth, stop_nodes=nodes)
+    over = over_limits(known.depth, known.nodes, max_depth=depth, max_nodes=nodes)
+    if over is not None:
+        return over
+    if known.in_pieces:
+        encoded = settle(html).encode("utf-8")
+    return choose_own(encoded, params.form, comments=params.comments, to_rewrite=known.to_rewrite)

@@ -64,7 +64,7 @@ def choose(html: str, tier: Tier, form: Format = "text", *, comments: bool = Tru
     comes from the same path. Without `comments` user comments are left out, as far as
     the extractor knows them. Raises LibraryError where a library does."""
     if tier == "own":
-        return _own(html, form, comments)
+        return choose_own(html, form, comments=comments)
     page = ResiliparsePage(html)
     all_text = page.text(main=False)
     main = page.text(main=True, comments=comments) if tier != "trafilatura" else ""
@@ -94,7 +94,10 @@ def choose(html: str, tier: Tier, form: Format = "text", *, comments: bool = Tru
     return Choice(text, path, words, all_words)
 
 
-def _own(html: str, form: Format, comments: bool) -> Choice:
-    found = own_content(html, form=form, comments=comments)
+def choose_own(
+    html: str | bytes, form: Format = "text", *, comments: bool = True, to_rewrite: bool = False
+) -> Choice:
+    """The text of `html` under the tier ``own``; see `main_content` for `to_rewrite`."""
+    found = own_content(html, form=form, comments=comments, to_rewrite=to_rewrite)
     words = count_words(found.text if form == "text" else found.plain)
     return Choice(found.text, "own", words, found.all_words, found.confidence, found.page_type)

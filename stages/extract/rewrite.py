@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _TRIGGERS = (
     "<math", "math/tex", "katex", "mwe-math", "<pre", "blob-code", "hljs-ln", "latex.php",
-    'class="tex', 'class="latex', "<MATH", "<PRE",
+    'class="tex"', 'class="tex ', 'class="latex"', 'class="latex ', "<MATH", "<PRE",
 )  # fmt: skip
 _TEX_ENCODINGS = frozenset(("application/x-tex", "application/x-latex", "tex", "latex"))
 _STYLE_WRAP = re.compile(r"^\{\\(?:displaystyle|textstyle|scriptstyle)\s*(.*)\}$", re.DOTALL)
@@ -44,11 +44,15 @@ def rewrite(html: str) -> str:
     from selectolax.lexbor import LexborHTMLParser
 
     tree = LexborHTMLParser(html)
-    changed = _formulas(tree)
-    changed = _code(tree) or changed
-    if not changed:
+    if not rewrite_tree(tree):
         return html
     return tree.html or html
+
+
+def rewrite_tree(tree: LexborHTMLParser) -> bool:
+    """The same in `tree` itself; whether there was anything to rewrite."""
+    changed = _formulas(tree)
+    return _code(tree) or changed
 
 
 def _outermost(tree: LexborHTMLParser, selector: str) -> list[LexborNode]:

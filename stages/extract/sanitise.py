@@ -39,12 +39,17 @@ _MARKUP = re.compile(r"(<[^>]*>)")
 
 def clean_markup(html: str) -> str:
     """`html` without NUL and lone surrogates (resiliparse removes the one, raises on the other)."""
+    return html.replace("\0", "") if html.isascii() else clean_encoded(html)[0]
+
+
+def clean_encoded(html: str) -> tuple[str, bytes]:
+    """`html` without NUL and lone surrogates, and the same in UTF-8."""
     html = html.replace("\0", "")
     try:
-        html.encode("utf-8")
+        return html, html.encode("utf-8")
     except UnicodeEncodeError:
-        return _SURROGATE.sub("", html)
-    return html
+        html = _SURROGATE.sub("", html)
+        return html, html.encode("utf-8")
 
 
 class Shield:

@@ -51,8 +51,17 @@ def read_attributes(  # type: ignore[no-untyped-def]
     data, i, key, wanted, class_keys, class_values, found
 ):
     """Reads from `i` (after the name) to the closing ``>``, whose place it returns; `key` is the
-    hash of the tag's name. Fills `found` (columns ``A_…``); only passes over if not `wanted`."""
+    hash of the tag's name. Fills `found` (columns ``A_…``); if not `wanted`, only `A_PRUNE`."""
     n = data.shape[0]
+    if not wanted:
+        found[A_PRUNE] = 0
+        while i < n and data[i] != 62:
+            if data[i] == 61 and i + 1 < n and data[i + 1] == 34:
+                i += 2
+                while i < n and data[i] != 34:
+                    i += 1
+            i += 1
+        return i
     class_slots = np.uint64(class_keys.shape[0] - 1)
     groups = 0
     marks = 0
@@ -87,8 +96,6 @@ def read_attributes(  # type: ignore[no-untyped-def]
                 while i < n and data[i] != 62 and data[i] > 32:
                     i += 1
                 v1 = i
-        if not wanted:
-            continue
         if name == _CLASS or name == _ID or name == _ROLE or name == _ITEMPROP:
             word = _FNV_START
             length = 0

@@ -24,6 +24,7 @@ LAYOUT = zlib.crc32(
             "columns",
             "features",
             "groups",
+            "intake",
             "measure",
             "repeats",
             "scan",

@@ -119,13 +119,19 @@ def decide(page: Blocks, using: Weights) -> tuple[Decision, str]:
 
 
 def main_content(
-    html: str, form: Format = "text", using: Weights | None = None, *, comments: bool = True
+    html: str | bytes,
+    form: Format = "text",
+    using: Weights | None = None,
+    *,
+    comments: bool = True,
+    to_rewrite: bool = False,
 ) -> Found:
-    """The main content of `html`; `using`: other weights than those in the package;
-    without `comments` what the page calls comments or replies is left out. Raises AssetError if
-    the weights are missing."""
+    """The main content of `html` (as bytes: UTF-8); `using`: other weights than those in the
+    package; without `comments` what the page calls comments or replies is left out; `to_rewrite`:
+    the page may have formulas or code that nobody has rewritten yet. Raises AssetError if the
+    weights are missing."""
     using = using or weights()
-    markup = tree_markup(html)
+    markup = tree_markup(html, to_rewrite=to_rewrite)
     page = analyse(markup)
     decision, kind = decide(page, using)
     kept_words = int(page.measures[list(decision.kept), WORDS].sum())

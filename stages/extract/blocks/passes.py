@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corpusmill.pipeline.errors import IntegrityError
+from corpusmill.stages.extract.rewrite import rewrite_tree
 
 from . import columns
 
@@ -51,10 +52,11 @@ class _Kit:
 def _kit() -> _Kit:
     from corpusmill.stages.unicode_data import tables
 
-    from . import features, measure, scan
+    from . import features, intake, measure, scan
     from .vocabulary import TAG_KINDS, class_table, tag_table, text_table
 
     kernels: tuple[tuple[Any, Any], ...] = (
+        (intake, intake.look),
         (scan, scan.scan),
         (measure, measure.measure),
         (features, features.features),
@@ -93,11 +95,15 @@ def warm() -> None:
     _kit()
 
 
-def tree_markup(html: str) -> bytes:
-    """The page's tree by Lexbor, written out again as well-formed UTF-8."""
+def tree_markup(html: str | bytes, *, to_rewrite: bool = False) -> bytes:
+    """The page's tree by Lexbor, written out again as well-formed UTF-8; if `to_rewrite`, its
+    formulas and code first rewritten as by `corpusmill.stages.extract.rewrite`."""
     from selectolax.lexbor import LexborHTMLParser
 
-    return (LexborHTMLParser(html).html or "").encode("utf-8", "replace")
+    tree = LexborHTMLParser(html)
+    if to_rewrite:
+        rewrite_tree(tree)
+    return (tree.html or "").encode("utf-8", "replace")
 
 
 def analyse(markup: bytes, *, prune: bool = True) -> Blocks:
@@ -106,12 +112,11 @@ def analyse(markup: bytes, *, prune: bool = True) -> Blocks:
     kit = _kit()
     a = kit.arrays
     data = np.frombuffer(markup, np.uint8)
-    n_tags = markup.count(b"<")
-    size = n_tags - markup.count(b"</") + 2
-    text = np.empty(len(data) + n_tags + 1, np.uint8)
-    elements = np.zeros((size, columns.ELEMENT_COLUMNS), np.int64)
-    blocks = np.zeros((2 * n_tags + 2, columns.BLOCK_COLUMNS), np.int64)
-    stack = np.zeros((size, 4), np.int64)
+    size = int(np.count_nonzero(data == ord("<"))) + 2
+    text = np.empty(len(data) + size, np.uint8)
+    elements = np.empty((size, columns.ELEMENT_COLUMNS), np.int64)
+    blocks = np.empty((size, columns.BLOCK_COLUMNS), np.int64)
+    stack = np.empty((size, 4), np.int64)
     info = np.zeros(columns.INFO_SIZE, np.int64)
     kit.scan.scan(
         data, a["tag_keys"], a["tag_values"], a["tag_kinds"], a["class_keys"], a["class_values"],

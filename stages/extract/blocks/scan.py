@@ -120,8 +120,8 @@ def scan(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Fills `text`, `elements`, `blocks` and `info` (``TITLE0:TITLE1`` is the title in `data`).
 
-    `text` needs as many bytes as `data` plus one for each ``<``, `elements` and `stack` a row for
-    each ``<`` plus 2, `blocks` twice as many. `prune`: 0 keeps nav, footer and the like.
+    `text` needs as many bytes as `data` plus one for each ``<`` and one, the others a row for each
+    ``<`` plus 2; what is in them does not matter. `prune`: 0 keeps nav, footer and the like.
     """
     n = data.shape[0]
     tag_slots = np.uint64(tag_keys.shape[0] - 1)
@@ -130,6 +130,8 @@ def scan(  # type: ignore[no-untyped-def]
     size = 0
     ne = 1
     nb = 0
+    for k in range(elements.shape[1]):
+        elements[0, k] = 0
     elements[0, PARENT] = -1
     sp = 0
     here = 0
@@ -227,13 +229,19 @@ def scan(  # type: ignore[no-untyped-def]
                 pending = 0
             text[size] = c
             size += 1
-            visible += 1
+            i += step
+            run = 1
+            while i < n and data[i] > 38 and data[i] != 60 and data[i] != 127:
+                text[size] = data[i]
+                size += 1
+                i += 1
+                run += 1
+            visible += run
             brs = 0
             if link > 0:
-                link_bytes += 1
+                link_bytes += run
             if bold > 0:
-                bold_bytes += 1
-            i += step
+                bold_bytes += run
             continue
 
         if markup == 3:
