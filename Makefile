@@ -70,12 +70,12 @@ peers: $(PEERS:%=.venv-peers/%/stamp)
 	@echo "installing $$(grep -c == $<) packages into .venv-peers/$*"
 	rm -rf .venv-peers/$*
 	$(BIN)/python -m venv .venv-peers/$*
-	.venv-peers/$*/bin/python -m pip --disable-pip-version-check --no-input -qq install --only-binary :all: -r $<
-	.venv-peers/$*/bin/python bench/peers/$*/extract.py --prove
+	.venv-peers/$*/bin/python -m pip --disable-pip-version-check --no-input -qq install --no-deps --only-binary :all: -r $<
+	.venv-peers/$*/bin/python $(firstword $(wildcard $(addprefix bench/peers/$*/,extract.py detect.py sides.py))) --prove
 	@touch $@
 
 # BENCH_ARGS="--quick" for a first look; CORPUSMILL_DATA names the full data folder.
-bench: $(VENV)/base.stamp peers
+bench: $(VENV)/base.stamp .venv-peers/datatrove/stamp
 	$(BIN)/python -m bench.end_to_end $(BENCH_ARGS)
 
 # Needs the network, and pip-tools in three interpreters: LOCK_PYTHONS="a/bin/python b/… c/…".

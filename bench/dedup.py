@@ -1,18 +1,16 @@
-"""Near-duplicates: speed beside datatrove and datasketch, recall and precision against the truth.
+"""Deduplication: speed beside datatrove, datasketch, rensa and polars; recall, precision, growth.
 
-    python -m bench.dedup [--quick] [--json] [--texts N] [--rounds N]
+    python -m bench.dedup [--quick] [--json] [--texts N] [--rounds N] [--only PART]
 
-Speed is texts per CPU second from text to what the next step reads: our table of band keys,
-datatrove 0.10.1's sorted signature files, datasketch's filled index. One process each, timed by
-its own CPU clock after a warm-up, alternating, the median of the rounds. The texts are those of
-the crawl in ``CORPUSMILL_DATA``, else (and with ``--quick``) of the embedded sample, extracted by
-resiliparse.
-
-Recall is the share of planted pairs of a known Jaccard similarity that meet in a bucket, beside
-what theory says, 1 - (1 - s⁸)¹⁴. Precision is the share of accepted pairs whose similarity,
-counted on sets of words, is .68 or more for a threshold of .7, on pairs planted about it: as we
-accept them, by the estimate from 112 minima, and without a check. All but the speed is the same
-in every run.
+- ``speed``: texts per CPU second from text to what the next step reads: our table of band keys,
+  datatrove 0.10.1's sorted signature files, datasketch's and rensa's filled index; and from a
+  Parquet file to band keys. Lines per CPU second from texts to the number of different ones, beside
+  polars. One process each, timed by its own CPU clock after a warm-up, alternating, the median of
+  the rounds. The texts are those of the crawl in ``CORPUSMILL_DATA``, else (and with ``--quick``)
+  of the embedded sample, extracted by resiliparse. rensa and polars are left out where ``make
+  peers`` has not installed them.
+- ``truth``: pairs of known similarity, see `bench.dedup_truth`. The same in every run.
+- ``growth``: what follows the keys, for more and more documents, see `bench.dedup_growth`.
 """
 
 from __future__ import annotations
@@ -20,7 +18,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import random
 import shutil
 import sys
 import tempfile
@@ -31,7 +28,10 @@ from typing import Any
 
 from corpusmill.pipeline.progress import to_stderr as say
 
+from .dedup_growth import growth
+from .dedup_truth import PAIRS, kept, recall
 from .harness import (
+    PEERS,
     ROOT,
     Bar,
     BenchError,
@@ -46,42 +46,49 @@ from .harness import (
 
 TEXTS, QUICK_TEXTS = 10_000, 400
 ROUNDS, QUICK_ROUNDS = 3, 1
-PAIRS, QUICK_PAIRS = 4000, 1000
-LEVELS = (0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
-ABOUT = (0.60, 0.62, 0.64, 0.66, 0.68, 0.70, 0.72, 0.74, 0.76, 0.78, 0.80)
-THRESHOLD, SLACK = 0.7, 0.02
-NGRAM = 5
+SEEDS, QUICK_SEEDS = 10, 1
+KEPT_PAIRS, QUICK_KEPT_PAIRS = 2000, 100
 PEER = "datatrove"
 OURS = ("corpusmill", "numba", "numpy", "pyarrow", "datasketch")
+PARTS = ("speed", "truth", "growth")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     options = parser(__doc__ or "")
     options.add_argument("--texts", type=int, help=f"texts to time on (default {TEXTS})")
     options.add_argument("--rounds", type=int, help=f"runs of each side (default {ROUNDS})")
+    options.add_argument("--only", choices=PARTS, help="one part (default: all)")
     args = options.parse_args(argv)
     return finish(lambda: measure(args), args.json)
 
 
 def measure(args: argparse.Namespace) -> Report:
     """The whole measurement, in a scratch folder."""
-    python = peer_python(PEER)
-    scratch = Path(tempfile.mkdtemp(prefix="bench-dedup-"))
-    try:
-        speed, bars, notes = speeds(args, python, scratch)
-        found, recall_bar = recall(QUICK_PAIRS if args.quick else PAIRS)
-        accepted, precision_bar = precision(QUICK_PAIRS // 4 if args.quick else PAIRS // 4)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-    return Report(
-        "dedup",
-        {**{n: version(n) for n in OURS}, **peer_versions(python, [PEER, "spacy"])},
-        [*speed, *found, *accepted],
-        {**bars, "recall less theory, worst level": recall_bar,
-         f"accepted pairs of J >= {THRESHOLD - SLACK:.2f}": precision_bar},
-        ("what", "value", "theory", "bytes a text", "pairs"),
-        notes,
-    )  # fmt: skip
+    rows: list[dict[str, Any]] = []
+    bars: dict[str, Bar] = {}
+    notes: list[str] = []
+    versions = {n: version(n) for n in OURS}
+
+    def take(found: tuple[list[dict[str, Any]], dict[str, Bar]]) -> None:
+        rows.extend(found[0])
+        bars.update(found[1])
+
+    if args.only in (None, "speed"):
+        python = peer_python(PEER)
+        versions |= peer_versions(python, [PEER, "spacy"])
+        scratch = Path(tempfile.mkdtemp(prefix="bench-dedup-"))
+        try:
+            timed, speed_bars, notes = speeds(args, python, scratch)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+        take((timed, speed_bars))
+    if args.only in (None, "truth"):
+        take(recall(PAIRS, QUICK_SEEDS if args.quick else SEEDS))
+        take(kept(QUICK_KEPT_PAIRS if args.quick else KEPT_PAIRS))
+    if args.only in (None, "growth"):
+        take(growth(args.quick))
+    columns = ("what", "value", "theory", "bytes a text", "pairs")
+    return Report("dedup", versions, rows, bars, columns, notes)
 
 
 # -- speed -------------------------------------------------------------------------------------
@@ -120,28 +127,52 @@ def speeds(
         side("corpusmill", [*own, "corpusmill"]),
         side(PEER, [str(python), str(script)]),
         side("datasketch", [*own, "datasketch"]),
+        side("corpusmill, from Parquet", [*own, "parquet"]),
+        side("corpusmill, lines", [*own, "lines"]),
     ]
+    others = PEERS / "dedup" / "bin" / "python"
+    if others.exists():
+        at = str(ROOT / "bench" / "peers" / "dedup" / "sides.py")
+        sides += [
+            side("rensa", [str(others), at, "rensa"]),
+            side("polars, lines", [str(others), at, "polars"]),
+        ]
     alternate(sides, args.rounds or (QUICK_ROUNDS if args.quick else ROUNDS), folder / "runs", say)
     rows = []
     rate: dict[str, float] = {}
     for name, runs in results.items():
         spent = sorted(r["cpu_seconds"] for r in runs)
-        rate[name] = count / spent[len(spent) // 2]
-        rows.append({
-            "what": f"texts a CPU second, {name}", "value": rate[name],
-            "bytes a text": runs[0]["bytes"] / count or None,
-            "cpu_seconds": spent, "million_chars_a_second": rate[name] * chars / count / 1e6,
-        })  # fmt: skip
+        what = "lines" if "lines" in runs[0] else "documents"
+        rate[name] = runs[0][what] / spent[len(spent) // 2]
+        unit = "lines" if what == "lines" else "texts"
+        row: dict[str, Any] = {
+            "what": f"{unit} a CPU second, {name}", "value": rate[name], "cpu_seconds": spent,
+            "million_chars_a_second": rate[name] * chars / count / 1e6,
+        }  # fmt: skip
+        if unit == "texts":
+            row["bytes a text"] = runs[0]["bytes"] / count or None
+        row |= {key: runs[0][key] for key in ("lines", "distinct") if key in runs[0]}
+        rows.append(row)
     bars = {
         f"speed, times {PEER}": Bar(rate["corpusmill"] / rate[PEER], 50.0),
+        "texts a CPU second, from Parquet to band keys": Bar(
+            rate["corpusmill, from Parquet"], 30_000
+        ),
         "bytes a text, share of datatrove's saved": Bar(
             1 - results["corpusmill"][0]["bytes"] / results[PEER][0]["bytes"], 0.5
         ),
     }
+    if "polars, lines" in rate:
+        bars["lines, times polars"] = Bar(rate["corpusmill, lines"] / rate["polars, lines"], 1.0)
     return rows, bars, [f"{count} texts of {chars / count:.0f} characters on average"]
 
 
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+ONE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "POLARS_MAX_THREADS": "1",
+    "PYTHONPATH": str(ROOT),
+}
 
 
 def texts(data: str | None) -> Iterator[str]:
@@ -164,102 +195,6 @@ def _pages(data: str | None) -> Iterator[str]:
             for record in ArchiveIterator(stream, record_types=WarcRecordType.response):
                 body = record.reader.read(500_000)
                 yield extract_plain_text(body.decode("utf-8", "replace"))
-
-
-# -- recall and precision ----------------------------------------------------------------------
-
-
-def words(r: random.Random, count: int) -> list[str]:
-    return [f"{r.choice('abcdé')}{r.randrange(10**9)}" for _ in range(count)]
-
-
-def planted(r: random.Random, jaccard: float, count: int = 204) -> tuple[list[str], list[str]]:
-    """Two texts with a common beginning whose shingle sets have about this similarity."""
-    shingles = count - NGRAM + 1
-    shared = round(2 * shingles * jaccard / (1 + jaccard))
-    one = words(r, count)
-    if shared == shingles:
-        return one, list(one)
-    head = shared + NGRAM - 1
-    return one, one[:head] + words(r, count - head)
-
-
-def similarity(one: Sequence[str], other: Sequence[str]) -> float:
-    """Jaccard similarity of the sets of word 5-grams."""
-    a, b = (
-        {tuple(text[n : n + NGRAM]) for n in range(len(text) - NGRAM + 1)} for text in (one, other)
-    )
-    return len(a & b) / len(a | b)
-
-
-def theory(jaccard: float) -> float:
-    """The chance that a pair of this similarity shares one of 14 bands of 8 minima."""
-    return float(1 - (1 - jaccard**8) ** 14)
-
-
-def recall(pairs: int) -> tuple[list[dict[str, Any]], Bar]:
-    """A row a level, and the worst of recall less theory at the similarity that pairs have."""
-    from corpusmill.stages.dedup.bands import Sketcher
-
-    sketches = Sketcher(14, 8, NGRAM, 1)
-    rows = []
-    worst = 1.0
-    for level in LEVELS:
-        r = random.Random(int(level * 1000))
-        met = 0
-        expected = 0.0
-        for _ in range(0, pairs, 500):
-            some = [planted(r, level) for _ in range(500)]
-            keys = sketches([" ".join(text) for pair in some for text in pair]).keys
-            met += int((keys[::2] == keys[1::2]).any(axis=1).sum())
-            expected += 500 * theory(similarity(*some[0]))
-        value, chance = met / pairs, expected / pairs
-        worst = min(worst, value - chance)
-        rows.append({"what": f"recall at J = {level}", "value": value, "theory": chance,
-                     "pairs": pairs})  # fmt: skip
-    return rows, Bar(round(worst, 4), -0.02)
-
-
-def precision(pairs: int) -> tuple[list[dict[str, Any]], Bar]:
-    """What each way of accepting candidates lets through, of pairs about the threshold."""
-    from corpusmill.pipeline.context import MemoryContext, hash_of_ids
-    from corpusmill.pipeline.document import Document, document_id
-    from corpusmill.stages.dedup.minhash import STAGE, MinhashParams
-    from corpusmill.stages.dedup.verb import documents
-
-    r = random.Random(3)
-    made = [planted(r, level) for level in ABOUT for _ in range(pairs)]
-    truth = [similarity(*pair) for pair in made]
-    docs = [Document(document_id("b", "p", 1, n), " ".join(text), "b")
-            for n, text in enumerate(text for pair in made for text in pair)]  # fmt: skip
-    stage = STAGE(MinhashParams(min_jaccard=THRESHOLD, floor=THRESHOLD))
-    stage.setup()
-    sketch = stage.sketches([doc.text for doc in docs])
-    met = (sketch.keys[::2] == sketch.keys[1::2]).any(axis=1)
-    estimate = (sketch.minima[::2] == sketch.minima[1::2]).mean(axis=1)
-    with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
-        ctx = MemoryContext(Path(scratch))
-        for name, (table, hashes) in stage.emit(docs).items():
-            ctx.write(name, table, hashes)
-        ctx.write("docs", documents(docs), hash_of_ids([doc.id for doc in docs]))
-        ctx.run_phases(stage)
-        family = {v["id"]: v["family"] for v in ctx.read("verdicts").to_pylist()}
-    joined = [
-        one.id in family and family[one.id] == family.get(other.id)
-        for one, other in zip(docs[::2], docs[1::2], strict=True)
-    ]
-    rows = []
-    share = {}
-    for name, accepted in (
-        ("as we accept", joined),
-        ("by 112 minima", (met & (estimate >= THRESHOLD)).tolist()),
-        ("without a check", met.tolist()),
-    ):
-        found = [j for j, yes in zip(truth, accepted, strict=True) if yes]
-        share[name] = sum(j >= THRESHOLD - SLACK for j in found) / len(found)
-        rows.append({"what": f"pairs of J >= {THRESHOLD - SLACK:.2f}, {name}",
-                     "value": share[name], "pairs": len(found)})  # fmt: skip
-    return rows, Bar(share["as we accept"], 0.98)
 
 
 if __name__ == "__main__":

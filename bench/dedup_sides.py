@@ -1,8 +1,9 @@
 """The sides of `bench.dedup` that run in our own environment, a process each.
 
-    python -m bench.dedup_sides corpusmill|datasketch TEXTS OUT
+    python -m bench.dedup_sides corpusmill|parquet|datasketch|lines TEXTS OUT
 
-Like ``bench/peers/datatrove/signatures.py``: from texts in memory to what the next step reads.
+Like ``bench/peers/datatrove/signatures.py``: from texts in memory to what the next step reads;
+``parquet`` from texts in a file; ``lines`` counts lines like ``bench/peers/dedup/sides.py``.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+from .harness import BenchError
 
 WARM = 20
 _BATCH = 1024
@@ -40,6 +43,49 @@ def corpusmill(texts: Sequence[str]) -> Callable[[Path], None]:
     return work
 
 
+def parquet(texts: Sequence[str]) -> Callable[[Path], None]:
+    """The keys and sides of texts in a Parquet file (zstd), as arrays."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from corpusmill.stages.dedup.bands import Sketcher
+
+    sketches = Sketcher(14, 8, 5, 1)
+    raw = pa.BufferOutputStream()
+    table = pa.table({"text": pa.array(texts, pa.large_string())})
+    pq.write_table(table, raw, compression="zstd", row_group_size=8192)
+    source = raw.getvalue()
+
+    def work(out: Path) -> None:
+        with pq.ParquetFile(pa.BufferReader(source)) as file:
+            made = [
+                sketches.column(file.read_row_group(n, use_threads=False)["text"].chunk(0)).keys
+                for n in range(file.num_row_groups)
+            ]
+        if sum(map(len, made)) != len(texts):
+            raise BenchError("texts are missing")
+
+    return work
+
+
+def lines(texts: Sequence[str]) -> Callable[[Path], None]:
+    """How many lines there are and how many different ones, as `dedup.lines` compares them."""
+    import numpy as np
+
+    from corpusmill.stages.dedup.lines import STAGE, LinesParams
+
+    stage = STAGE(LinesParams())
+    stage.setup()
+
+    def work(out: Path) -> None:
+        found = [stage.units(texts[at : at + 512]).hash for at in range(0, len(texts), 512)]
+        hashes = np.concatenate(found)
+        counts = {"lines": len(hashes), "distinct": len(np.unique(hashes))}
+        (out / "lines.json").write_text(json.dumps(counts))
+
+    return work
+
+
 def datasketch(texts: Sequence[str]) -> Callable[[Path], None]:
     """Words split at white space in lower case, `MinHash` with its defaults and 112 permutations,
     inserted into a `MinHashLSH` of 14 x 8."""
@@ -58,10 +104,12 @@ def datasketch(texts: Sequence[str]) -> Callable[[Path], None]:
 
 
 def main() -> int:
-    sides: dict[str, Any] = {"corpusmill": corpusmill, "datasketch": datasketch}
+    sides: dict[str, Any] = {
+        "corpusmill": corpusmill, "parquet": parquet, "datasketch": datasketch, "lines": lines,
+    }  # fmt: skip
     name, source, folder = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
-    with open(source, encoding="utf-8") as lines:
-        texts = [json.loads(line)["text"] for line in lines]
+    with open(source, encoding="utf-8") as rows:
+        texts = [json.loads(row)["text"] for row in rows]
     (folder / "warm").mkdir()
     sides[name](texts[:WARM])(folder / "warm")
     (folder / "out").mkdir()
@@ -69,9 +117,11 @@ def main() -> int:
     started = time.process_time()
     work(folder / "out")
     spent = time.process_time() - started
+    found = folder / "out" / "lines.json"
+    counts = json.loads(found.read_text()) if found.exists() else {}
     written = sum(path.stat().st_size for path in (folder / "out").iterdir())
     (folder / "result.json").write_text(
-        json.dumps({"cpu_seconds": spent, "documents": len(texts), "bytes": written})
+        json.dumps({"cpu_seconds": spent, "documents": len(texts), "bytes": written, **counts})
     )
     return 0
 

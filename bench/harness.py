@@ -121,13 +121,15 @@ def jaccard(left: set[str], right: set[str]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A figure and the least that it should be."""
+    """A figure and the least that it should be, or the most."""
 
     value: float
     bar: float
+    at_most: bool = False
 
     def plain(self) -> dict[str, Any]:
-        return {"value": self.value, "bar": self.bar, "holds": self.value >= self.bar}
+        holds = self.value <= self.bar if self.at_most else self.value >= self.bar
+        return {"value": self.value, "bar": self.bar, "holds": holds}
 
 
 @dataclass
@@ -143,6 +145,8 @@ class Report:
     """Keys of `rows` that the table shows, in order."""
     notes: list[str] = field(default_factory=list)
     machine: dict[str, Any] = field(default_factory=dict)
+    more: tuple[tuple[str, ...], ...] = ()
+    """Columns of further tables of the same rows."""
 
     def plain(self) -> dict[str, Any]:
         """The object that ``--json`` prints."""
@@ -158,8 +162,9 @@ class Report:
     def text(self) -> str:
         """The same for people."""
         lines = [f"{self.bench} on {self.machine.get('cpu', 'an unknown CPU')}", ""]
-        lines += table([list(self.columns), *([r.get(c) for c in self.columns] for r in self.rows)])
-        lines.append("")
+        for columns in (self.columns, *self.more):
+            lines += table([list(columns), *([r.get(c) for c in columns] for r in self.rows)])
+            lines.append("")
         for name, bar in self.bars.items():
             plain = bar.plain()
             verdict = "holds" if plain["holds"] else "DOES NOT HOLD"

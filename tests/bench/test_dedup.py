@@ -5,32 +5,53 @@ from __future__ import annotations
 import json
 import random
 import sys
+import unicodedata
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bench import dedup, dedup_sides
+from bench import dedup_growth as growth
+from bench import dedup_truth as truth
+from corpusmill.stages.unicode_data import fold
 
 
 def test_planted_pairs_have_their_similarity() -> None:
-    r = random.Random(1)
-    for level in dedup.LEVELS:
-        one, other = dedup.planted(r, level)
-        assert abs(dedup.similarity(one, other) - level) < 0.005
-        assert len(one) == len(other) == 204
-    assert round(dedup.theory(0.8), 3) == 0.924  # as datatrove's documentation says
+    for level in (*truth.LEVELS, 0.0):
+        forms = []
+        for left, right in truth.planted(np.random.default_rng(1), level, 3):
+            one, other = (fold(text).split() for text in (left, right))
+            assert round(truth.similarity(one, other), 9) == round(truth.true_jaccard(level), 9)
+            assert abs(truth.true_jaccard(level) - level) < 0.005
+            assert len(one) == len(other) == truth.WORDS
+            forms.append((right.isupper(), unicodedata.is_normalized("NFC", right)))
+        assert forms == [(False, True), (True, True), (False, False)]
+    assert round(truth.theory(0.8), 3) == 0.924  # as datatrove's documentation says
 
 
 @pytest.mark.slow
 def test_recall_and_precision() -> None:
-    rows, bar = dedup.recall(500)
+    rows, bars = truth.recall(400, 1)
     assert [row["value"] for row in rows[-2:]] == [1.0, 1.0]
-    assert -0.05 < bar.value <= 0
-    rows, bar = dedup.precision(40)
-    assert bar.value == 1.0
-    assert rows[2]["value"] < rows[1]["value"] < 1.0
-    assert rows[0]["pairs"] < rows[2]["pairs"] <= 11 * 40
+    assert all(bar.plain()["holds"] for bar in bars.values())
+    rows, bars = truth.kept(40)
+    ours, estimate, unchecked = rows[:3]
+    assert ours["value"] == 1.0
+    assert unchecked["value"] < estimate["value"] < 1.0
+    assert ours["pairs"] < unchecked["pairs"] < 19 * 40
+    assert min(bar.value for name, bar in bars.items() if name.startswith("smallest")) > 0.69
+
+
+def test_growth_counts_what_it_made() -> None:
+    found = growth.timed(20_000, 100_000)
+    assert found["partitions"] == 4
+    root = growth.clusters(20_000)
+    assert found["pairs"] == int((root != np.arange(20_000)).sum())
+    assert 0.2 < found["pairs"] / 20_000 < 0.3
+    assert 60_000 < found["rows of a partition"] < 80_000
+    assert found["value"] == pytest.approx(found["bucket"] + found["link"])
 
 
 def test_texts_of_the_sample() -> None:
@@ -39,11 +60,11 @@ def test_texts_of_the_sample() -> None:
     assert all(len(text) > 200 for text in found)
 
 
-@pytest.mark.parametrize("side", ["corpusmill", "datasketch"])
+@pytest.mark.parametrize("side", ["corpusmill", "parquet", "datasketch", "lines"])
 def test_sides(side: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     r = random.Random(2)
     source = tmp_path / "texts"
-    source.write_text("".join(json.dumps({"text": " ".join(dedup.words(r, 40))}) + "\n"
+    source.write_text("".join(json.dumps({"text": " ".join(f"w{r.randrange(10**9)}" for _ in range(40))}) + "\n"
                               for _ in range(30)))  # fmt: skip
     monkeypatch.setattr(sys, "argv", ["dedup_sides", side, str(source), str(tmp_path)])
     assert dedup_sides.main() == 0
