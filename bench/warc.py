@@ -86,6 +86,7 @@ def ours(path: Path) -> tuple[int, int]:
     for raw in read_records(open_file(str(path)), _MAX):
         count += not raw.error
         size += len(raw.block or b"")
+        raw.headers.get("warc-target-uri")
     return count, size
 
 

@@ -78,14 +78,15 @@ def files_of(folder: Path) -> list[str]:
 
 def ours(folder: Path, name: str) -> dict[str, Any]:
     """``{"kept": n, "dropped": {reason: n}, "errors": {type: n}, "bytes": n}`` of one file, or
-    ``{"refused": message}``. WET files are read as such."""
+    ``{"refused": message}``. WET and WAT files are read as such."""
     from corpusmill.pipeline.document import Drop, Failure
     from corpusmill.pipeline.errors import InputError
     from corpusmill.pipeline.registry import build
     from corpusmill.pipeline.stage import InputFile
 
     path = folder / name
-    reader = build("sources.wet" if ".wet" in name else "sources.warc", {}, name)
+    kind = next((k for k in ("wet", "wat") if f".{k}" in name), "warc")
+    reader = build(f"sources.{kind}", {}, name)
     reader.setup()
     kept, told = 0, 0
     dropped: Counter[str] = Counter()

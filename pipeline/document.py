@@ -100,7 +100,7 @@ class Record:
 
 META_COLUMNS: dict[str, type] = {
     "url": str,  # as sent
-    "url_canonical": str,
+    "url_canonical": str,  # the spelling that duplicates are told by
     "host": str,  # lower case, punycode as sent, no port
     "date": str,  # WARC-Date, ISO 8601 UTC
     "file": str,  # path relative to the source's root
@@ -113,7 +113,9 @@ META_COLUMNS: dict[str, type] = {
     "charset": str,  # the codec used
     "charset_declared": str,  # the label declared (header first, else meta)
     "charset_rule": str,  # which rule chose the codec
-    "lang_declared": str,  # Content-Language, else <html lang>
+    "lang_declared": str,  # Content-Language, else <html lang>, else the meta element
+    "lang_header": str,  # Content-Language as sent, where it was
+    "lang_html": str,  # lang of <html>, where it has one
     "robots": str,  # X-Robots-Tag and <meta name=robots>, lower case
     "tdm": str,  # tdm-reservation, noai and the like
     "licence": str,  # evidence that the page or row states, never our assertion

@@ -15,8 +15,11 @@ from collections.abc import Callable, Iterator, Mapping
 from corpusmill.pipeline.document import Outcome, Record, Scalar, document_id
 from corpusmill.pipeline.errors import InputError
 from corpusmill.pipeline.stage import InputFile
+from corpusmill.stages.dedup.urls import canonical_url
 
-from .records import RawRecord, read_at, read_records
+from .mapped import map_file
+from .raw import RawRecord
+from .records import read_at, read_records
 
 _DATE = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z|\+00:?00)?", re.ASCII)
 _ARC_DATE = re.compile(r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)", re.ASCII)
@@ -74,10 +77,12 @@ def target_uri(headers: Mapping[str, str]) -> str:
 
 
 def record_meta(file: InputFile, raw: RawRecord, url: str) -> dict[str, Scalar]:
-    """``url``, ``host``, ``date``, ``file``, ``offset``, ``length``, ``record_id`` of a record."""
+    """``url``, ``url_canonical``, ``host``, ``date``, ``file``, ``offset``, ``length`` and
+    ``record_id`` of a record."""
     meta: dict[str, Scalar] = {"file": file.relative, "offset": raw.offset, "length": raw.length}
     if url:
         meta["url"] = url
+        meta["url_canonical"] = canonical_url(url)
         if host := host_of(url):
             meta["host"] = host
     if date := iso_date(raw.headers.get("warc-date", "")):
@@ -106,15 +111,13 @@ def open_file(path: str) -> mmap.mmap | bytes:
     """The bytes of a local file, mapped. Raises InputError if it cannot be opened or is of a
     packing that is known and not read (lz4)."""
     try:
-        with open(path, "rb") as f:
-            head = f.read(4)
-            if head == _LZ4_MAGIC:
-                raise InputError(
-                    f"{path}: lz4 frames are not read",
-                    hint="unpack it: lz4 -d FILE | gzip > FILE.gz",
-                )
-            return mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) if head else b""
+        data = map_file(path)
     except OSError as err:
         raise InputError(
             f"{path}: {err.strerror or err}", hint="check the path and its rights"
         ) from err
+    if data[:4] == _LZ4_MAGIC:
+        raise InputError(
+            f"{path}: lz4 frames are not read", hint="unpack it: lz4 -d FILE | gzip > FILE.gz"
+        )
+    return data

@@ -27,7 +27,7 @@ class Arrow(Source):
     how many rows that is nobody knows. In a file with a footer it is one for each damaged batch."""
 
     name = "sources.arrow"
-    version = 1
+    version = 2
     gives = "document"
     Params = TableParams
     reasons = REASONS

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from corpusmill.pipeline.document import Drop, Failure, Outcome, Page, Record, Scalar, document_id
 from corpusmill.pipeline.errors import ConfigError, InputError
 from corpusmill.pipeline.stage import InputFile, SignalType, Source
+from corpusmill.stages.dedup.urls import canonical_url
 
 from .archive import host_of
 from .bodies import DEFAULT_CAP, BodyTooLarge, BodyUnreadable, decode_body
@@ -47,7 +48,7 @@ class Html(Source):
     ``html_repairs``. What is no HTML by its bytes is dropped as ``not_html``."""
 
     name = "sources.html"
-    version = 1
+    version = 2
     gives = "page"
     Params = HtmlParams
     writes: Mapping[str, SignalType] = {"html_repairs": "str"}
@@ -87,6 +88,7 @@ class Html(Source):
         meta: dict[str, Scalar] = {"file": file.relative, "offset": 0, "length": file.size}
         if url:
             meta["url"] = url
+            meta["url_canonical"] = canonical_url(url)
             if host := host_of(url):
                 meta["host"] = host
         meta["mime_sniffed"] = sniffed

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .records import MAX_HEADER, header_end
+from .raw import MAX_HEADER, header_end
 
 _STATUS = re.compile(
     rb"(?:HTTP(?:/\d+(?:\.\d+)?)?|ICY|[A-Z]{2,10}/\d\.\d)[ \t]+(\d{3})(?!\d)[^\n]*\n?"

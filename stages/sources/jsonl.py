@@ -27,7 +27,7 @@ from .rows import FIELDS, find_field, has_surrogate, row_meta
 _PIECE = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 _GZIP_MAGIC = b"\x1f\x8b\x08"
-_MAX_DEPTH = 200
+MAX_DEPTH = 200
 """Deepest nesting of a row. Where Python's own limit lies depends on its version and its caller."""
 
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)', re.S)
@@ -61,7 +61,7 @@ class Jsonl(Source):
     """The source ``sources.jsonl``."""
 
     name = "sources.jsonl"
-    version = 1
+    version = 2
     pins = ("zstandard",)
     gives = "document"
     Params = JsonlParams
@@ -88,8 +88,8 @@ class Jsonl(Source):
     def _outcome(self, file: InputFile, key: str, start: int, line: bytes) -> Outcome:
         if not line.strip():
             return Drop("blank_line")
-        if _depth(line) > _MAX_DEPTH:
-            return Failure("bad_json", f"nested deeper than {_MAX_DEPTH}")
+        if depth(line) > MAX_DEPTH:
+            return Failure("bad_json", f"nested deeper than {MAX_DEPTH}")
         try:
             row = json.loads(line.decode("utf-8"))
         except UnicodeDecodeError as err:
@@ -113,15 +113,15 @@ class Jsonl(Source):
         return Document(key, found, file.source, meta)
 
 
-def _depth(line: bytes) -> int:
+def depth(line: bytes) -> int:
     """How deep the brackets of a line are nested, as far as it matters here."""
-    if line.count(b"[") + line.count(b"{") <= _MAX_DEPTH:
+    if line.count(b"[") + line.count(b"{") <= MAX_DEPTH:
         return 0
     depth = deepest = 0
     for bracket in _STRING.sub(b"", line).translate(None, _NO_BRACKETS):
         depth += 1 if bracket in b"[{" else -1
         deepest = max(deepest, depth)
-        if deepest > _MAX_DEPTH:
+        if deepest > MAX_DEPTH:
             break
     return deepest
 

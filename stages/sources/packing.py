@@ -19,10 +19,12 @@ from __future__ import annotations
 import mmap
 import re
 import zlib
-from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
 
+from .alone import in_a_row, members
 from .frames import Frame, PackedFrame, PlainFrame, WholeZstd, whole_gzip
+from .raw import RawRecord
 
 Packing = Literal["gzip", "zstd", "plain", "unknown"]
 
@@ -78,14 +80,6 @@ def find_packing(data: mmap.mmap | bytes) -> Packing:
 def _skippable(data: mmap.mmap | bytes, at: int) -> bool:
     magic = data[at : at + 4]
     return len(magic) == 4 and magic[1:] == b"\x2a\x4d\x18" and 0x50 <= magic[0] <= 0x5F
-
-
-class Member(NamedTuple):
-    """One compressed member, inflated and checked."""
-
-    start: int
-    end: int
-    data: bytes
 
 
 class Stream:
@@ -171,37 +165,32 @@ class Stream:
         self._enter(frame, self._first(frame))
         return "frame"
 
-    def whole_member(self) -> Member | None:
-        """The next member, if it is a whole one of moderate size and all before it is taken. It
-        is not entered: see `take`. None for all else, whether it can be read or not."""
-        start, data = self._next, self.data
-        if (
-            self.packing == "plain" or self._pending is not None or self._misses > _MISSES
-            or not self._frame_at(start)
-        ):  # fmt: skip
-            return None
+    def alone(self, max_block: int) -> Iterator[RawRecord]:
+        """The plain records from the next frame on (all before it must be taken); each is taken
+        before it is given. See `corpusmill.stages.sources.alone`."""
+        if self._pending is not None or self._misses > _MISSES:
+            return
         self._misses += 1
-        magic = GZIP_MAGIC if self.packing == "gzip" else ZSTD_MAGIC
-        hit = data.find(magic, start + 4, start + _GZIP_IN)
-        end = hit if hit > 0 else min(len(data), start + _GZIP_IN)
-        piece = data[start:end]
-        if self.packing == "gzip":
-            out = whole_gzip(piece, _GZIP_OUT)
+        found: Iterator[tuple[int, RawRecord]]
+        if self.packing == "plain":
+            found = in_a_row(self.data, self._next, max_block)
+        elif self.packing == "gzip":
+            found = members(self.data, self._next, GZIP_MAGIC, whole_gzip, max_block)
         else:
             if self._whole is None:
                 self._whole = WholeZstd(self._dictionary)
-            out = self._whole.inflate(piece, _GZIP_OUT)
-        return Member(start, end, out) if out else None
-
-    def take(self, member: Member) -> None:
-        """Goes behind a member that `whole_member` gave."""
-        self._misses = 0
-        self.base += len(self.buf) + len(member.data)
+            found = members(self.data, self._next, ZSTD_MAGIC, self._whole.inflate, max_block)
+        self.base += len(self.buf)
         self.buf, self.at = b"", 0
         self.frame = None
-        self._starts = [(self.base - len(member.data), member.start)]
+        self._starts.clear()
         self._ends.clear()
-        self._next = self._closed = member.end
+        for end, record in found:
+            self._misses = 0
+            self._next = self._closed = end
+            if self.packing == "plain":
+                self.base = end
+            yield record
 
     def more(self) -> bool:
         """Reads on in the frame at hand. False where it has no more."""
@@ -440,6 +429,11 @@ class Stream:
     def _load_dictionary(self, raw: bytes) -> None:
         import zstandard
 
-        if raw.startswith(ZSTD_MAGIC):
-            raw = zstandard.ZstdDecompressor().decompressobj().decompress(raw)
-        self._dictionary, self._whole = zstandard.ZstdCompressionDict(raw), None
+        try:
+            if raw.startswith(ZSTD_MAGIC):
+                raw = zstandard.ZstdDecompressor().decompressobj().decompress(raw)
+            made = zstandard.ZstdCompressionDict(raw)
+            zstandard.ZstdDecompressor(dict_data=made).decompressobj()
+        except zstandard.ZstdError:
+            return  # without it every frame that needs it is a corrupt member
+        self._dictionary, self._whole = made, None

@@ -48,8 +48,9 @@ _TDM_WORDS = ("noai", "noimageai", "noml", "notrain")
 
 
 def page_meta(headers: Mapping[str, str], body: bytes) -> dict[str, Scalar]:
-    """Some of ``content_type``, ``lang_declared``, ``robots``, ``tdm``, ``licence``,
-    ``licence_where``: those that the response states. `headers` have lower-case names."""
+    """Some of ``content_type``, ``lang_declared``, ``lang_header``, ``lang_html``, ``robots``,
+    ``tdm``, ``licence``, ``licence_where``: those that the response states. `headers` have
+    lower-case names."""
     meta: dict[str, Scalar] = {}
     if content_type := headers.get("content-type", ""):
         meta["content_type"] = content_type[:_MAX_VALUE]
@@ -95,6 +96,9 @@ def page_meta(headers: Mapping[str, str], body: bytes) -> dict[str, Scalar]:
         if m_lang := _LANGUAGE.match(value.strip()):
             meta["lang_declared"] = m_lang[0].replace("_", "-")[:35]
             break
+    for column, value in (("lang_header", language), ("lang_html", html_lang)):
+        if value.strip():
+            meta[column] = " ".join(value.split())[:64]
     if robots:
         meta["robots"] = ", ".join(" ".join(r.split()) for r in robots)[:_MAX_VALUE]
     if tdm:

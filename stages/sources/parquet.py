@@ -25,7 +25,7 @@ class Parquet(Source):
     (InputError); a row group whose pages are damaged is one ``corrupt_rows`` a row."""
 
     name = "sources.parquet"
-    version = 1
+    version = 2
     gives = "document"
     Params = ParquetParams
     reasons = REASONS

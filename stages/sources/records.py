@@ -19,15 +19,11 @@ from __future__ import annotations
 import mmap
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Literal
 
 from corpusmill.pipeline.errors import IntegrityError
 
-from .packing import RECORD_START, Member, Stream, find_packing
-
-MAX_HEADER = 1 << 20
-"""Longest record header that is read. Real ones are under 2 kB; URLs can be 64 kB and more."""
+from .packing import RECORD_START, Stream, find_packing
+from .raw import MAX_HEADER, RawRecord, header_end, is_length, parse_header_lines
 
 _PIECE = 1 << 20
 _BLANK = 4  # the longest blank line that ends a header
@@ -36,24 +32,6 @@ _LINE_ENDS = re.compile(rb"[\r\n]*")
 ERRORS = (
     "bad_header", "bad_length", "corrupt_member", "garbage", "truncated",
 )  # fmt: skip
-
-
-@dataclass(slots=True)
-class RawRecord:
-    """One record as it lies in the file."""
-
-    kind: Literal["warc", "arc", "padding", "bad"]
-    offset: int
-    inner: int
-    length: int = 0
-    headers: dict[str, str] = field(default_factory=dict)
-    """WARC headers, names in lower case (of repeated ones the first); for ARC the same names."""
-    block: bytes | None = None
-    """The content block; None where it is longer than asked for, and for padding."""
-    size: int = 0
-    """Declared length of the block."""
-    error: str = ""
-    message: str = ""
 
 
 _ARC_LINE = re.compile(
@@ -86,7 +64,8 @@ def read_records(data: mmap.mmap | bytes, max_block: int) -> Iterator[RawRecord]
 
 
 def read_at(data: mmap.mmap | bytes, offset: int, max_block: int) -> Iterator[RawRecord]:
-    """The records of the member at `offset` (one, in most files), as `read_records` gives them."""
+    """The records of the member at `offset` (one, in most files), as `read_records` gives them.
+    (What is an error because of a record that began in a member before may be another one here.)"""
     if not 0 <= offset < len(data):
         return
     packing = find_packing(data)
@@ -127,11 +106,11 @@ def _records(stream: Stream, max_block: int) -> Iterator[RawRecord]:
         if skipped:
             told = stream.closed()
             yield RawRecord("padding", start, 0, message="zstd skippable frame")
-        member = stream.whole_member()
-        alone = _alone(stream, member, max_block) if member is not None else None
-        if alone is not None:
-            told = stream.closed()
+        plain = False
+        for alone in stream.alone(max_block):
+            told, plain = stream.closed(), True
             yield alone
+        if plain:
             continue
         step = stream.next_frame()
         if step == "end":
@@ -139,27 +118,6 @@ def _records(stream: Stream, max_block: int) -> Iterator[RawRecord]:
         if step == "gap":
             told = stream.closed()
             yield _gap(stream)
-
-
-def _alone(stream: Stream, member: Member, max_block: int) -> RawRecord | None:
-    """The record that is a whole compressed member, as nearly all are; its member is taken. None
-    for anything less plain, which is left to `_one`: what this gives, that gives too."""
-    data = member.data
-    end = data.find(b"\r\n\r\n")
-    if end < 0 or end > MAX_HEADER or not data.startswith(b"WARC/"):
-        return None
-    headers = parse_header_lines(data[: end + 1])
-    length = headers.get("content-length", "")
-    if not _is_length(length):
-        return None
-    size = int(length)
-    stop = end + 4 + size
-    if size > max_block or len(data) != stop + 4 or not data.endswith(b"\r\n\r\n"):
-        return None
-    if header_end(data, 0, end + 4)[1] != end + 4:
-        return None
-    stream.take(member)
-    return RawRecord("warc", member.start, 0, 0, headers, data[end + 4 : stop], size)
 
 
 def _quick(stream: Stream, max_block: int) -> RawRecord | None:
@@ -170,7 +128,7 @@ def _quick(stream: Stream, max_block: int) -> RawRecord | None:
         return None
     headers = parse_header_lines(buf[at : end + 1])
     length = headers.get("content-length", "")
-    if not _is_length(length):
+    if not is_length(length):
         return None
     size = int(length)
     stop = end + 4 + size
@@ -316,72 +274,12 @@ def _warc_header(stream: Stream, record: RawRecord) -> int:
     raw = buf[at:end]
     headers = record.headers = parse_header_lines(raw)
     length = headers.get("content-length", "")
-    if not _is_length(length):
+    if not is_length(length):
         record.error, record.message = "bad_header", f"Content-Length {length[:40]!r}"
         return -1
     record.kind = "warc"
     record.size = int(length)
     return stop - at
-
-
-def header_end(buf: bytes, start: int, stop: int) -> tuple[int, int]:
-    """(end of the header lines, start of what follows the blank line); -1, -1 if there is none.
-    Line ends may be CRLF or LF, also mixed."""
-    crlf = buf.find(b"\n\r\n", start, stop)
-    lf = buf.find(b"\n\n", start, crlf if crlf >= 0 else stop)
-    if lf >= 0:
-        return lf, lf + 2
-    if crlf >= 0:
-        return crlf, crlf + 3
-    doubled = buf.find(b"\n\r\r\n", start, stop)  # written in text mode on Windows
-    return (doubled, doubled + 4) if doubled >= 0 else (-1, -1)
-
-
-def _is_length(word: str) -> bool:
-    return word.isdigit() and word.isascii() and len(word) <= 18
-
-
-_NAMES = {
-    name: name.lower()
-    for name in (
-        "Content-Length", "Content-Type", "WARC-Block-Digest", "WARC-Concurrent-To", "WARC-Date",
-        "WARC-IP-Address", "WARC-Identified-Payload-Type", "WARC-Payload-Digest", "WARC-Record-ID",
-        "WARC-Refers-To", "WARC-Target-URI", "WARC-Truncated", "WARC-Type", "WARC-Warcinfo-ID",
-    )
-}  # fmt: skip
-
-
-def parse_header_lines(raw: bytes) -> dict[str, str]:
-    """``Name: value`` lines behind a first line; names in lower case, of repeated ones the first.
-    Folded lines are joined. UTF-8, else Latin-1."""
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError:
-        text = raw.decode("latin-1")
-    headers: dict[str, str] = {}
-    lines = text.split("\n")
-    if "\n " not in text and "\n\t" not in text:  # nothing is folded
-        for line in lines[1:]:
-            name, colon, value = line.partition(":")
-            if colon:
-                name = _NAMES.get(name) or name.strip().lower()
-                if name not in headers:
-                    headers[name] = value.strip()
-        return headers
-    last = ""
-    for line in lines[1:]:
-        if line[:1] in " \t" and last:
-            headers[last] = f"{headers[last]} {line.strip()}"
-            continue
-        name, colon, value = line.partition(":")
-        if not colon:
-            continue
-        last = name.strip().lower()
-        if last not in headers:
-            headers[last] = value.strip()
-        else:
-            last = ""
-    return headers
 
 
 def _arc_header(stream: Stream, record: RawRecord) -> int:
@@ -392,7 +290,7 @@ def _arc_header(stream: Stream, record: RawRecord) -> int:
     except UnicodeDecodeError:
         text = line.decode("latin-1")
     m = _ARC_LINE.fullmatch(text)
-    if m is None or not _is_length(m["size"]):
+    if m is None or not is_length(m["size"]):
         record.error, record.message = "bad_header", f"ARC header line {text[:120]!r}"
         return -1
     record.kind = "arc"

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from corpusmill.pipeline.document import META_COLUMNS, Scalar
+from corpusmill.stages.dedup.urls import canonical_url
 
 from .archive import host_of, iso_date
 
@@ -60,8 +61,10 @@ def row_meta(row: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Sca
         meta[column] = META_COLUMNS[column](text[:_MAX_VALUE])
         if column == "licence":
             meta["licence_where"] = where
-    if "url" in meta and (host := host_of(str(meta["url"]))):
-        meta["host"] = host
+    if "url" in meta:
+        meta["url_canonical"] = canonical_url(str(meta["url"]))
+        if host := host_of(str(meta["url"])):
+            meta["host"] = host
     return meta
 
 

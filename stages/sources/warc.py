@@ -3,7 +3,8 @@
 Every record of a file comes out: a `Page` for a response (or resource) that is HTML and was
 served with status 200, a `Drop` with a reason for all others, a `Failure` for bytes that cannot
 be read. What a byte of the file belongs to is in `corpusmill.stages.sources.records`; how a body
-loses its codings in `corpusmill.stages.sources.bodies`.
+loses its codings in `corpusmill.stages.sources.bodies`. Where an index (CDX, CDXJ) lies beside the
+file, what it lists is compared with what was read: `corpusmill.stages.sources.cdx`.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from corpusmill.pipeline.document import Drop, Failure, Outcome, Page, Record, S
 from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import InputFile, SignalType, Source
 
+from . import cdx
 from .archive import read_archive, read_one, record_meta
 from .bodies import DEFAULT_CAP, BodyTooLarge, BodyUnreadable, decode_body
 from .http import HTML, parse_response, sniff_mime
 from .page_meta import page_meta
-from .records import ERRORS, MAX_HEADER, RawRecord
+from .raw import MAX_HEADER, RawRecord
+from .records import ERRORS
 
 _ROBOTS = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^/?#]*/robots\.txt(?:[?#].*)?", re.I)
 
@@ -44,9 +47,10 @@ class Warc(Source):
     for cutting the body, where it did) and ``http_repairs`` (see `bodies.Body`)."""
 
     name = "sources.warc"
-    version = 1
+    version = 2
     pins = ("brotli", "zstandard")
     gives = "page"
+    beside = cdx.SUFFIXES
     Params = WarcParams
     writes: Mapping[str, SignalType] = {"warc_truncated": "str", "http_repairs": "str"}
     reasons = (
@@ -54,12 +58,20 @@ class Warc(Source):
         "redirect", "request", "resource_other", "revisit", "robots_txt", "status", "too_large",
         "unknown_type", "warcinfo",
     )  # fmt: skip
-    errors = (*ERRORS, "bad_body")
+    errors = (*ERRORS, *cdx.ERRORS, "bad_body")
 
     params: WarcParams
 
     def read(self, file: InputFile) -> Iterator[Record]:
-        yield from read_archive(file, self._max_block, self._outcome)
+        records = read_archive(file, self._max_block, self._outcome)
+        if not file.beside:
+            yield from records
+            return
+        seen = cdx.Seen()
+        for record in records:
+            seen.add(record)
+            yield record
+        yield from cdx.compare(file, seen)
 
     def read_one(self, file: InputFile, offset: int, key: str = "") -> Record | None:
         """The record at `offset` alone; with `key` (its id) the right one of several that share

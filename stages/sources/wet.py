@@ -16,7 +16,8 @@ from corpusmill.pipeline.stage import InputFile, Source
 
 from .archive import read_archive, read_one, record_meta
 from .bodies import DEFAULT_CAP
-from .records import ERRORS, RawRecord
+from .raw import RawRecord
+from .records import ERRORS
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Wet(Source):
     """The source ``sources.wet``."""
 
     name = "sources.wet"
-    version = 1
+    version = 2
     pins = ("zstandard",)
     gives = "document"
     Params = WetParams

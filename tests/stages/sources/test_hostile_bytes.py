@@ -29,7 +29,8 @@ from corpusmill.stages.sources.archive import iso_date
 from corpusmill.stages.sources.bodies import BodyTooLarge, decode_body
 from corpusmill.stages.sources.http import sniff_mime
 from corpusmill.stages.sources.packing import MAX_REREAD, Stream
-from corpusmill.stages.sources.records import RawRecord, read_records
+from corpusmill.stages.sources.raw import RawRecord
+from corpusmill.stages.sources.records import read_records
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
 

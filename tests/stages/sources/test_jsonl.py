@@ -45,11 +45,11 @@ def test_layouts(make_file: MakeFile, pack: Callable[[bytes], bytes]) -> None:
              for d in docs]  # fmt: skip
     assert [d.text for d in docs] == ["a text", "b text", "c text"]  # type: ignore[union-attr]
     assert metas == [
-        {"url": "http://a.test/x", "host": "a.test", "record_id": "d1", "licence": "CC-BY-4.0",
+        {"url": "http://a.test/x", "url_canonical": "https://a.test/x", "host": "a.test", "record_id": "d1", "licence": "CC-BY-4.0",
          "licence_where": "field metadata.license"},
-        {"url": "https://B.test/", "host": "b.test", "record_id": "<urn:uuid:2>",
+        {"url": "https://B.test/", "url_canonical": "https://b.test/", "host": "b.test", "record_id": "<urn:uuid:2>",
          "date": "2024-05-06T07:08:09Z"},
-        {"url": "http://c.test/", "host": "c.test", "record_id": "cc/1",
+        {"url": "http://c.test/", "url_canonical": "https://c.test/", "host": "c.test", "record_id": "cc/1",
          "date": "2023-01-02T03:04:05Z"},
     ]  # fmt: skip
 

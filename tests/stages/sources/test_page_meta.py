@@ -21,6 +21,7 @@ def test_everything_stated() -> None:
     assert page_meta(headers, body) == {
         "content_type": "text/html; charset=x",
         "lang_declared": "de-AT",
+        "lang_html": "de-AT",
         "robots": "noarchive, noindex, noai",
         "tdm": "tdm-reservation=1, noai",
         "licence": "https://creativecommons.org/licenses/by/4.0/",
@@ -30,7 +31,8 @@ def test_everything_stated() -> None:
 
 def test_the_header_names_the_language_first() -> None:
     body = b'<html lang="en"><meta http-equiv="Content-Language" content="fr">'
-    assert page_meta({"content-language": "cs, sk"}, body)["lang_declared"] == "cs"
+    both = page_meta({"content-language": "cs, sk"}, body)
+    assert (both["lang_declared"], both["lang_header"], both["lang_html"]) == ("cs", "cs, sk", "en")
     assert page_meta({}, body)["lang_declared"] == "en"
     assert page_meta({}, body.replace(b' lang="en"', b""))["lang_declared"] == "fr"
     assert "lang_declared" not in page_meta({}, b'<html lang="{{ lang }}">')
@@ -76,7 +78,7 @@ def test_words_about_licences_are_no_evidence() -> None:
 
 def test_utf_16() -> None:
     body = '<html lang="el"><meta name="robots" content="none">'.encode("utf-16le")
-    assert page_meta({}, body) == {"lang_declared": "el", "robots": "none"}
+    assert page_meta({}, body) == {"lang_declared": "el", "lang_html": "el", "robots": "none"}
 
 
 @pytest.mark.parametrize(

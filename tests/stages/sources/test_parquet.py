@@ -38,7 +38,7 @@ def test_rows(tmp_path: Path) -> None:
     first, null, empty, fourth = (r.outcome for r in records)
     assert isinstance(first, Document)
     assert first.meta == {
-        "url": "http://a.test/1", "host": "a.test", "licence": "MIT",
+        "url": "http://a.test/1", "url_canonical": "https://a.test/1", "host": "a.test", "licence": "MIT",
         "licence_where": "field license", "date": "2024-01-02T03:04:05Z", "file": "a.parquet",
         "offset": 0,
     }  # fmt: skip

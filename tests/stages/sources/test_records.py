@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from corpusmill.stages.sources import records as records_module
 from corpusmill.stages.sources.packing import Stream, sniff_packing
-from corpusmill.stages.sources.records import RawRecord, read_at, read_records
+from corpusmill.stages.sources.raw import RawRecord
+from corpusmill.stages.sources.records import read_at, read_records
 
 MAX = 32 << 20
 Member = Callable[[bytes], bytes]
@@ -345,7 +346,7 @@ def by_the_long_way(data: bytes, max_block: int = 1 << 25) -> list[RawRecord]:
     """`read_records` without its short cuts."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(records_module, "_quick", lambda stream, max_block: None)
-        patch.setattr(Stream, "whole_member", lambda stream: None)
+        patch.setattr(Stream, "alone", lambda stream, max_block: iter(()))
         return list(read_records(data, max_block))
 
 
@@ -376,3 +377,16 @@ def test_short_cuts_on_records_that_end_oddly(
         parts.append(head + block + tail)
     data = pack(b"".join(parts)) if together else b"".join(pack(part) for part in parts)
     assert list(read_records(data, 1 << 20)) == by_the_long_way(data, 1 << 20)
+
+
+@pytest.mark.parametrize("raw", [b"\x28\xb5\x2f\xfd damaged", b"\x37\xa4\x30\xec damaged", b""])
+def test_a_dictionary_that_cannot_be_read_costs_the_members_that_need_it(
+    make_record: MakeRecord, raw: bytes
+) -> None:
+    words = zstandard.ZstdCompressionDict(b"WARC/1.0 and other words" * 20)
+    head = b"\x5d\x2a\x4d\x18" + len(raw).to_bytes(4, "little") + raw
+    with_it = zstandard.ZstdCompressor(dict_data=words).compress(make_record(b"a" * 50))
+    without = zstandard.ZstdCompressor().compress(make_record(b"b" * 50))
+    records = read(head + without + with_it + without)
+    assert [r.block for r in records if r.block] == [b"b" * 50, b"b" * 50]
+    assert sum(bool(r.error) for r in records) == 1

@@ -63,6 +63,7 @@ def test_a_page(make_record: MakeRecord, make_file: MakeFile) -> None:
     assert page.headers == {"content-type": "text/html; charset=utf-8"}
     assert page.meta == {
         "url": "http://Example.test:8080/a?b",
+        "url_canonical": "https://example.test:8080/a?b",
         "host": "example.test",
         "date": "2026-01-02T03:04:05Z",
         "file": "a.warc",
@@ -73,6 +74,7 @@ def test_a_page(make_record: MakeRecord, make_file: MakeFile) -> None:
         "content_type": "text/html; charset=utf-8",
         "mime_sniffed": "text/html",
         "lang_declared": "sv",
+        "lang_html": "sv",
     }
     assert page.signals == {"warc_truncated": "length"}
 
