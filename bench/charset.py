@@ -9,7 +9,8 @@ with one half (``looked``), the other is reported. A page is right if the decode
 character by character. Conditions: no label; the right one in the HTTP header, in the page;
 ``utf-8``, ``iso-8859-1`` and one more plausible wrong label, each in the header and in the page.
 Intervals are Wilson's, of 95 %. The other detectors see the page only, so no header;
-their answer is decoded as ours is. ``--quick`` takes ten pages an encoding, of the embedded sample.
+their answer is decoded as ours is, and their CPU seconds are of the detection alone, ours of the
+decoding too. ``--quick`` takes ten pages an encoding, of the embedded sample.
 """
 
 from __future__ import annotations
@@ -18,8 +19,7 @@ import math
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from importlib.metadata import version
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from corpusmill.stages.extract.charset_labels import PYTHON_CODECS
 from . import texts
 from .charset_pages import ENCODINGS, Encoding, Source, chosen, crawled, declared, more, reported
 from .charset_pages import written as write
+from .detectors import REPAIRS, installed
 from .harness import Bar, Report, finish, parser
 
 PAGES, QUICK_PAGES = 100, 10
@@ -61,7 +62,8 @@ def wilson(right: int, of: int) -> tuple[float, float]:
     return max(0.0, middle - spread), min(1.0, middle + spread)
 
 
-def _interval(found: tuple[int, int]) -> str:
+def interval_of(found: tuple[int, int]) -> str:
+    """Wilson's interval of (right, of), as text."""
     low, high = wilson(*found)
     return f"{100 * low:.2f} to {100 * high:.2f} % of {found[1]}"
 
@@ -90,31 +92,6 @@ def _ours(body: bytes, header: str | None) -> str:
     return decode(body, header).text
 
 
-def _resiliparse(body: bytes) -> str:
-    from resiliparse.parse.encoding import detect_encoding
-
-    return str(detect_encoding(body))
-
-
-def _cchardet(body: bytes) -> str:
-    import cchardet
-
-    return str(cchardet.detect(body).get("encoding") or "")
-
-
-def _normalizer(body: bytes) -> str:
-    from charset_normalizer import from_bytes
-
-    best = from_bytes(body).best()
-    return best.encoding if best is not None else ""
-
-
-def _trafilatura(body: bytes) -> str:
-    from trafilatura.utils import decode_file
-
-    return str(decode_file(body))
-
-
 def _decoded(body: bytes, name: str) -> str:
     known = encoding_name(name.replace("_", "-")) or encoding_name(name)
     codec = PYTHON_CODECS.get(known, (known or name,))[0]
@@ -124,21 +101,17 @@ def _decoded(body: bytes, name: str) -> str:
         return ""
 
 
-OTHERS: dict[str, tuple[Callable[[bytes], str], bool]] = {
-    "resiliparse detect": (_resiliparse, False),
-    "faust-cchardet": (_cchardet, False),
-    "charset-normalizer": (_normalizer, False),
-    "trafilatura decode": (_trafilatura, True),
-}
-"""Name → (what it says of some bytes, whether that is the text already)."""
-SLOW = frozenset({"charset-normalizer"})
+SLOW = frozenset({"charset-normalizer", "chardet", "trafilatura"})
+"""Detectors that see ten pages an encoding."""
 
 
 def measure(args: Any) -> Report:
     sources = pages(args)
     most = args.pages or (QUICK_PAGES if args.quick else PAGES)
     encodings = [e for e in ENCODINGS if not args.only or e.name in args.only]
-    contestants = ["corpusmill", *(OTHERS if args.peers else ())]
+    others, missing = installed() if args.peers else ({}, [])
+    others = {name: other for name, other in others.items() if name not in REPAIRS}
+    contestants = ["corpusmill", *others]
     right: Counter[tuple[str, str, str]] = Counter()
     of: Counter[tuple[str, str, str]] = Counter()
     seconds: Counter[str] = Counter()
@@ -153,19 +126,22 @@ def measure(args: Any) -> Report:
                         continue
                     if name in SLOW and number >= 10:
                         continue
-                    began = time.process_time()
                     if name == "corpusmill":
+                        began = time.process_time()
                         found = _ours(body, header)
+                        took = time.process_time() - began
                     else:
-                        ask, is_text = OTHERS[name]
-                        found = ask(body) if is_text else _decoded(body, ask(body))
-                    seconds[name] += time.process_time() - began  # type: ignore[assignment]
+                        said, found, took = others[name].ask(body)
+                        found = found or _decoded(body, said)
+                    seconds[name] += took  # type: ignore[assignment]
                     size[name] += len(body)
                     key = (name, encoding.name, condition)
                     of[key] += 1
                     right[key] += found == text
                     if args.misses and name == "corpusmill" and found != text:
                         _tell(encoding, page, condition, label, body, text, header)
+    for other in others.values():
+        other.end()
     rows = [_row(e.name, len(taken[e.name]), right, of) for e in encodings]
     totals = [_total(name, right, of, seconds[name], size[name]) for name in contestants]
     none = _sum("corpusmill", ("none",), right, of)
@@ -173,7 +149,7 @@ def measure(args: Any) -> Report:
     few = [e.name for e in encodings if len(taken[e.name]) < most]
     return Report(
         bench="charset",
-        versions={n: version(n) for n in ("resiliparse", "faust-cchardet", "trafilatura")},
+        versions={name: other.version for name, other in others.items()},
         rows=[*rows, *totals],
         bars={
             "right without a label": Bar(none[0] / max(1, none[1]), NO_LABEL),
@@ -183,9 +159,10 @@ def measure(args: Any) -> Report:
         notes=[
             f"{len({p.host for t in taken.values() for p in t})} hosts"
             + ("" if texts.data(args.quick) is None else f" of the {args.half} half"),
-            f"Wilson 95 %, no label: {_interval(none)}",
-            f"Wilson 95 %, wrong label: {_interval(wrong)}",
+            f"Wilson 95 %, no label: {interval_of(none)}",
+            f"Wilson 95 %, wrong label: {interval_of(wrong)}",
             f"fewer than {most} pages: {', '.join(few) or 'none'}",
+            *(f"not installed: {name}" for name in missing),
         ],
     )
 

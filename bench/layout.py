@@ -301,16 +301,20 @@ def row_of(rows: Sequence[dict[str, Any]], side: Side, misses: str | None) -> di
     }
 
 
+def probe_page(markup: str) -> str:
+    """A page that has `markup` as a paragraph of its text."""
+    return (
+        "<!doctype html><html><head><title>Formulas</title></head><body><main><article>"
+        f"<h1>Formulas</h1><p>{_AROUND}</p><p>{markup}</p><p>{_AROUND}</p>"
+        "</article></main></body></html>"
+    )
+
+
 def formulas(side: Side) -> int:
     """How many of the eight probes come out as TeX, each on its page."""
     found = 0
     for markup, expected in PROBES:
-        page = (
-            "<!doctype html><html><head><title>Formulas</title></head><body><main><article>"
-            f"<h1>Formulas</h1><p>{_AROUND}</p><p>{markup}</p><p>{_AROUND}</p>"
-            "</article></main></body></html>"
-        )
-        got = side(page, "https://example.org/")
+        got = side(probe_page(markup), "https://example.org/")
         found += expected in got and got.count(expected.strip("$ .")) == 1
     return found
 

@@ -3,22 +3,22 @@
 Pages need no such stage: `extract.tiers` repairs them when it decodes them. This is for texts that
 come as text: JSON lines, Parquet, WET files.
 
-``own`` (the default) acts where at least four characters of a text come out, and nine for each that
-would not: it restores what was read as windows-1252, in texts of which that is a large part. ``ftfy``
-asks the library of that name (Speer; the extra ``ftfy``, Apache-2.0) for its `fix_encoding` alone:
-single places too, and more encodings, at thirty times the cost. Measured by ``python -m bench.twice``
-(`docs/reading.md`): neither changed a text that was right.
+``own`` (the default) acts where at least four characters of a text come out, and nine for each
+that would not: it restores what was read as windows-1252, where that is a large part of a text.
+``ftfy`` asks the library of that name (by R. Speer, Apache-2.0; the extra ``ftfy``) for its
+`fix_encoding` alone: single places too, and more encodings, at thirty times the cost. Measured by
+``python -m bench.twice`` (`docs/reading.md`): neither changed a text that was right.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from corpusmill.pipeline.document import Document, Outcome
 from corpusmill.pipeline.errors import StageError
-from corpusmill.pipeline.stage import Stage
+from corpusmill.pipeline.stage import SignalType, Stage
 from corpusmill.stages.extract.charset import repaired
 
 
@@ -30,13 +30,13 @@ class MojibakeParams:
 
 
 class Mojibake(Stage):
-    """Repairs the text in place. Signal: ``mojibake``, whether anything was repaired. Drops nothing."""
+    """Repairs the text in place, drops nothing. Signal: ``mojibake``, whether anything changed."""
 
     name = "clean.mojibake"
     version = 1
     kind = "map"
     edits_text = True
-    writes = {"mojibake": "bool"}  # noqa: RUF012 - as the base class has it
+    writes: Mapping[str, SignalType] = {"mojibake": "bool"}
     Params = MojibakeParams
     params: MojibakeParams
 

@@ -233,6 +233,12 @@ def _once(body: bytes, text: str) -> str | None:
     return _RUN.sub(lambda m: fixed[m[0]] or m[0], text)
 
 
+def repaired(text: str) -> str:
+    """`text`, or what it was before it was encoded twice: the rule ``utf8_twice``, for texts."""
+    once = _once(text.encode("utf-8", "surrogatepass"), text)
+    return text if once is None else once
+
+
 def _decoded_again(run: str) -> str:
     try:
         return bytes(_BYTE_OF[char] for char in run).decode("utf-8")

@@ -60,6 +60,25 @@ def shingles(text: str, gold: str, n: int = SHINGLE_WORDS) -> Score:
     return _overlap(_shingles(words(text), n), _shingles(words(gold), n))
 
 
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """A gold text, read once for many comparisons."""
+
+    words: Counter[str]
+    shingles: Counter[tuple[str, ...]]
+
+    @classmethod
+    def of(cls, text: str) -> Gold:
+        tokens = words(text)
+        return cls(Counter(tokens), _shingles(tokens, SHINGLE_WORDS))
+
+    def scores(self, text: str) -> tuple[Score, Score, int]:
+        """`word_bag` and `shingles` of `text`, and how many words it has."""
+        tokens = words(text)
+        bag = _overlap(Counter(tokens), self.words)
+        return bag, _overlap(_shingles(tokens, SHINGLE_WORDS), self.shingles), len(tokens)
+
+
 def _shingles(tokens: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
     if not tokens:
         return Counter()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corpusmill.stages.extract.scoring import Score, macro, shingles, word_bag, words
+from corpusmill.stages.extract.scoring import Gold, Score, macro, shingles, word_bag, words
 
 
 def test_words() -> None:
@@ -25,6 +25,15 @@ def test_shingles_see_order() -> None:
 
 def test_nothing_found_scores_zero() -> None:
     assert word_bag("", "a b") == Score(0.0, 0.0, 0.0)
+
+
+def test_a_gold_text_read_once_scores_the_same() -> None:
+    gold = Gold.of("a b c d e")
+    assert gold.words.total() == 5
+    for text in ("a b c d x", "", "a b", "e d c b a a"):
+        bag, ordered, n_words = gold.scores(text)
+        assert (bag, ordered) == (word_bag(text, "a b c d e"), shingles(text, "a b c d e"))
+        assert n_words == len(words(text))
 
 
 def test_macro_is_a_mean_of_pages() -> None:
