@@ -141,6 +141,8 @@ def _run_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     sub.add_argument("folder", metavar="FOLDER")
     sub.add_argument("--out", default="recipe.yaml", metavar="FILE")
     _verb(verbs, "schema", "the JSON Schema of recipes, for editors")
+    sub = _verb(verbs, "completion", "what a shell needs to complete commands", json=False)
+    sub.add_argument("shell", choices=["bash", "zsh", "fish"])
 
 
 def _look_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -417,6 +417,7 @@ VERBS: Mapping[str, Callable[[Namespace], int]] = {
     "warm": warm, "status": status, "report": report, "why": why, "trace": trace,
     "verify": verify, "diff": diff, "ls": ls,
     "try": _later("trying", "try"),
+    "completion": _later("completion", "completion"),
     "index": _later("indexing", "index"), "browse": _later("browsing.server", "browse"),
     "init": _later("starting", "init"), "schema": _later("starting", "schema"),
     "ablate": _later("ablating", "ablate"), "quantiles": _later("quantiles", "quantiles"),
