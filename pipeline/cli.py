@@ -157,13 +157,14 @@ def _look_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     sub = _verb(verbs, "index", "make a run ready to be searched: all texts, signals and fates")
     sub.add_argument("run", metavar="RUN")
     sub.add_argument("--remake", type=int, default=20000, metavar="N",
-                     help="pages of the first phase that are made again (default 20000)")  # fmt: skip
+                     help="pages of the first phase to make again (default 20000)")  # fmt: skip
     sub = _verb(verbs, "browse", "look around in a run that is indexed, in a browser", json=False)
     sub.add_argument("run", metavar="RUN")
     sub.add_argument("--port", type=int, default=0, help="default: one that is free")
     sub = _verb(verbs, "why", "what became of one document, and why")
     sub.add_argument("document", metavar="ID|URL")
     sub.add_argument("--run", required=True, metavar="RUN")
+    sub.add_argument("--raw", action="store_true", help="do not mask the text of what was dropped")
     sub = _verb(verbs, "try", "take one page through the steps of a recipe and show each")
     sub.add_argument("page", metavar="FILE|URL", help="a saved page, a text (.txt), or an address")
     sub.add_argument("--recipe", metavar="RECIPE", help="whose steps (default: those of --run)")

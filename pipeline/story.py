@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from .errors import ConfigError
 from .ledger import sealed_docs_phases
 from .planning import Plan
 from .registry import room_module
+from .replay import masking
 
 
 def _is_id(word: str) -> bool:
@@ -89,6 +91,50 @@ def _survivor(plan: Plan, story: dict[str, Any]) -> str | None:
     return None
 
 
+def complete(root: Path, stories: list[dict[str, Any]], *, raw: bool) -> None:
+    """Adds to each story what takes more time: ``kept_instead`` (of a duplicate: id, URL,
+    similarity and the differing words of what was kept in its place, else None). Texts of dropped
+    documents are masked as the recipe masks personal data, unless `raw`."""
+    plan = Plan.load(root / "plan.json")
+    dropped = [s for s in stories if s["text"] and s["events"][-1]["outcome"] != "kept"]
+    if dropped and not raw:
+        mask = masking(plan)
+        for story in dropped:
+            story["text"] = mask(story["text"])
+    for story in stories:
+        story["kept_instead"] = None
+        if story["survivor"] is not None:
+            (kept,) = why(root, story["survivor"])
+            text = kept["text"] if raw or not kept["text"] else masking(plan)(kept["text"])
+            story["kept_instead"] = {
+                "id": kept["id"], "url": kept["url"], "outcome": kept["events"][-1]["outcome"],
+                **_compared(text or "", story["text"] or ""),
+            }  # fmt: skip
+
+
+SHINGLE = 5
+"""Words of a run by which `why` compares a duplicate with what was kept."""
+_DIFFERENCES = 12
+
+
+def _compared(stayed: str, own: str) -> dict[str, Any]:
+    """The share of runs of words that two texts have in common, and words that differ."""
+    a, b = stayed.split(), own.split()
+    sets = [
+        {" ".join(w).lower() for w in zip(*(words[n:] for n in range(SHINGLE)), strict=False)}
+        for words in (a, b)
+    ]
+    union = sets[0] | sets[1]
+    shared = len(sets[0] & sets[1]) / len(union) if union else float(a == b)
+    lines = []
+    matcher = difflib.SequenceMatcher(None, a[:2000], b[:2000], autojunk=False)
+    for kind, a0, a1, b0, b1 in matcher.get_opcodes():
+        if kind != "equal":
+            lines += [f"- {' '.join(a[a0:a1])}"] if a1 > a0 else []
+            lines += [f"+ {' '.join(b[b0:b1])}"] if b1 > b0 else []
+    return {"similarity": round(shared, 3), "words": lines[:_DIFFERENCES]}
+
+
 def _positions(run: RunFolder, doc_id: str) -> Iterator[dict[str, Any]]:
     import pyarrow.parquet as pq
 
@@ -156,6 +202,14 @@ def story_lines(root: Path, story: dict[str, Any]) -> list[str]:
             lines.append(f"{event['phase']:<14} {what}")
     if story["survivor"]:
         lines.append(f"{'':<14} kept in its place: {story['survivor']}")
+    instead = story.get("kept_instead")
+    if instead:
+        lines.append(f"{'':<14} {instead['url']}")
+        if instead["outcome"] != "kept":
+            lines.append(f"{'':<14} which a later step {instead['outcome']}")
+        share = f"{instead['similarity']:.1%}"
+        lines.append(f"{'':<14} {share} of all runs of {SHINGLE} words are in both")
+        lines += [f"{'':<14} {line[:160]}" for line in instead["words"]]
     for row in story["tokens"]:
         start, end = row.get("start"), row.get("end")
         lines.append(f"tokens         {row['shard']}:{start}..{end} (copy {row.get('copy', 0)})")
@@ -170,4 +224,4 @@ def story_lines(root: Path, story: dict[str, Any]) -> list[str]:
     return lines
 
 
-__all__ = ["reread", "story_lines", "trace_position", "why"]
+__all__ = ["complete", "reread", "story_lines", "trace_position", "why"]

@@ -319,11 +319,12 @@ def _against(options: Namespace) -> int:
 
 
 def why(options: Namespace) -> int:
-    from .story import story_lines
+    from .story import complete, story_lines
     from .story import why as stories_of
 
     root = Path(options.run)
     stories = stories_of(root, options.document)
+    complete(root, stories, raw=options.raw)
     if options.json:
         show_json(stories)
         return 0

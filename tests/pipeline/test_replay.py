@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from corpusmill.pipeline.cli import main
 from corpusmill.pipeline.engine import RunFolder
 from corpusmill.pipeline.html_parts import safe, word_diff
 from corpusmill.pipeline.replay import Remade, masking, remake
@@ -91,3 +94,24 @@ def test_word_diff() -> None:
 
 def test_marks_that_turn_text_are_shown() -> None:
     assert safe("a\u202eb\x1b") == "a[U+202E]b\ufffd"
+
+
+def test_why_masks_and_compares(seen: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    root = str(seen.root)
+    assert main(["why", "https://a.test/three", "--run", root]) == 0
+    shown = capsys.readouterr().out
+    assert "for <EMAIL>!" in shown
+    assert main(["why", "https://a.test/three", "--run", root, "--raw"]) == 0
+    assert "for ann@tiny.io!" in capsys.readouterr().out
+    last = [p.name for p in seen.plan.phases if p.kind == "docs"][-1]
+    (copy,) = (name for name in remade(seen, last) if name.startswith("copy"))
+    assert main(["why", f"https://a.test/{copy}", "--run", root]) == 0
+    shown = capsys.readouterr().out
+    other = ({"copy a", "copy b"} - {copy}).pop()
+    assert f"https://a.test/{other}\n" in shown
+    assert "100.0% of all runs of 5 words are in both" in shown
+    stayed, own = SEEN_TEXTS[other], SEEN_TEXTS[copy]
+    assert f"- {stayed}" in shown
+    assert f"+ {own}" in shown
+    assert main(["why", "https://a.test/none", "--run", root]) == 2
+    assert "a URL is compared as it was sent" in capsys.readouterr().err
