@@ -239,9 +239,11 @@ def _stage_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
             sub.add_argument("--removed", metavar="FILE", help="write the other rows here")
             about = (
                 "near TEXT: what the text in a file (- for stdin) resembles in a kept set; "
-                "index OUT: an index of a kept set for dedup.known"
+                "index OUT: an index of a kept set for dedup.known; "
+                "clusters: the largest groups of duplicates of a run"
             )
-            sub.add_argument("what", nargs="*", metavar="near TEXT | index OUT", help=about)
+            kinds = "near TEXT | index OUT | clusters"
+            sub.add_argument("what", nargs="*", metavar=kinds, help=about)
             sub.add_argument("--run", metavar="RUN", help="the run whose kept set is meant")
             sub.add_argument("--only", metavar="LIST",
                              help="index these alone, as documents not to come back")  # fmt: skip

@@ -1,4 +1,5 @@
-"""What a text resembles among the kept documents of a run, and the index of those."""
+"""What a text resembles among the kept documents of a run, the index of those, and the largest
+groups of duplicates."""
 
 from __future__ import annotations
 
@@ -55,6 +56,42 @@ def near(options: Namespace) -> int:
     else:
         print("no kept document resembles it")
     return 0
+
+
+def clusters(options: Namespace) -> int:
+    """The verb ``dedup clusters --run RUN``: the groups that the deduplication steps of the run
+    found suspiciously large, with the ids of some members."""
+    if len(options.what) != 1 or options.run is None or options.jsonl:
+        raise ConfigError(
+            f"dedup cannot do {' '.join(options.what)!r}", hint="write dedup clusters --run RUN"
+        )
+    found = large_clusters(Path(options.run))
+    if options.json:
+        show_json(found)
+    elif found:
+        rows = [[c["step"], str(c["size"]), c["host"], c["id"], " ".join(c["some"])] for c in found]
+        show_lines(
+            table(["step", "size", "host of the kept", "cluster", "removed, for example"], rows)
+        )
+    else:
+        print("no step found a group of suspicious size (large_cluster, large_group)")
+    return 0
+
+
+def large_clusters(root: Path) -> list[dict[str, Any]]:
+    """Step, id, size, host of the survivor and the ids of some members that went (`some`)."""
+    folder = RunFolder(root, Plan.load(root / "plan.json"))
+    found: list[dict[str, Any]] = []
+    for phase in folder.plan.phases:
+        if phase.aux != "tally" or not folder.phase_folder(phase).seal().exists():
+            continue
+        for note in folder.seal(phase.name).notes():
+            for key in ("large_clusters", "large_groups"):
+                found += [
+                    {"step": phase.step, "id": c[0], "size": c[1], "host": c[2], "some": c[3]}
+                    for c in note.get(key, ())
+                ]
+    return found
 
 
 def index(options: Namespace) -> int:

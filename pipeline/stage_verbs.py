@@ -58,11 +58,12 @@ def pii(options: Namespace) -> int:
 
 def dedup(options: Namespace) -> int:
     if options.what:
-        from .nearby import index, near
+        from .nearby import clusters, index, near
 
-        return index(options) if options.what[0] == "index" else near(options)
+        verbs = {"clusters": clusters, "index": index}
+        return verbs.get(options.what[0], near)(options)
     if options.jsonl is None:
-        raise ConfigError("dedup needs --jsonl IN OUT, near TEXT --run RUN, or index OUT --run RUN")
+        raise ConfigError("dedup needs --jsonl IN OUT, near TEXT, clusters or index OUT, --run RUN")
     module = room_module("stages.dedup.verb")
     removed = Path(options.removed) if options.removed else None
     return _stage_verb(options, module.dedup_jsonl(*map(Path, options.jsonl), removed))

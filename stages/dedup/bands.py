@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corpusmill.stages.words import tokenise_utf8
+from corpusmill.stages.words import WordTable, tokenise_utf8
 
 from .sets import Shingles, shingles
 
@@ -39,10 +39,13 @@ class Sketches:
 class Sketcher:
     """Makes sketches: `bands` x `rows` permutations drawn from `seed`, runs of `ngram` words."""
 
-    def __init__(self, bands: int, rows: int, ngram: int, seed: int) -> None:
+    def __init__(
+        self, bands: int, rows: int, ngram: int, seed: int, *, collapse_numbers: bool = False
+    ) -> None:
         from . import minhash_kernel
 
         self.bands, self.rows, self.ngram = bands, rows, ngram
+        self._collapse = collapse_numbers
         self._kernel = minhash_kernel
         self._factors, self._terms = permutations(bands * rows, seed)
 
@@ -50,7 +53,7 @@ class Sketcher:
         """The sketches of `texts`."""
         made = self._room(len(texts))
         for at in range(0, len(texts), _TEXTS):
-            self._fill(made, at, shingles(texts[at : at + _TEXTS], self.ngram))
+            self._fill(made, at, self._shingles(texts[at : at + _TEXTS]))
         return made
 
     def column(self, texts: pa.Array) -> Sketches:
@@ -66,8 +69,11 @@ class Sketcher:
         made = self._room(len(texts))
         for at in range(0, len(texts), _TEXTS):
             words = tokenise_utf8(raw, start[at : at + _TEXTS + 1])
-            self._fill(made, at, shingles(words, self.ngram))
+            self._fill(made, at, self._shingles(words))
         return made
+
+    def _shingles(self, texts: Sequence[str] | WordTable) -> Shingles:
+        return shingles(texts, self.ngram, collapse_numbers=self._collapse)
 
     def _room(self, count: int) -> Sketches:
         return Sketches(

@@ -178,7 +178,8 @@ class Index:
 
     def sketcher(self) -> Sketcher:
         """What makes the sketches that `matches` compares."""
-        return Sketcher(**self.parameters)
+        given = self.parameters
+        return Sketcher(given["bands"], given["rows"], given["ngram"], given["seed"])
 
     def same_content(self, texts: list[str]) -> dict[int, Match]:
         """The texts, by place, whose content the index has; of several documents the first id."""

@@ -88,7 +88,8 @@ _PAIR = ("a_hi", "a_lo", "b_hi", "b_lo")
 
 @dataclass(frozen=True)
 class MinhashParams:
-    """`bands` x `rows` minima over runs of `ngram` words; `seed` chooses the permutations.
+    """`bands` x `rows` minima over runs of `ngram` words; `seed` chooses the permutations. With
+    `collapse_numbers` words of digits count as one word, as datatrove has it.
 
     `min_jaccard` and `floor`: see the module. `keep` is the member that stays, see
     `keeping.Keep`; `signal` what ``highest`` looks at. Where more than `max_removed_share` of the
@@ -101,6 +102,7 @@ class MinhashParams:
     rows: int = 8
     ngram: int = 5
     seed: int = 1
+    collapse_numbers: bool = False
     min_jaccard: float = 0.7
     floor: float = 0.7
     keep: Keep = "smallest_id"
@@ -153,7 +155,10 @@ class MinhashDedup(Barrier):
 
         self._kernel = minhash_kernel
         given = self.params
-        self.sketches = Sketcher(given.bands, given.rows, given.ngram, given.seed)
+        self.sketches = Sketcher(
+            given.bands, given.rows, given.ngram, given.seed,
+            collapse_numbers=given.collapse_numbers,
+        )  # fmt: skip
         self.sketches([])  # the kernels of the words are loaded here too
 
     def emit(self, batch: Sequence[Document]) -> dict[str, tuple[pa.Table, Any]]:
@@ -221,7 +226,7 @@ class MinhashDedup(Barrier):
                     "rank": rank_array(keep, signal, lengths, some.columns),
                     "host": pa.array(some.columns["host"], pa.string()),
                     "source": pa.array(some.columns["source"], pa.string()),
-                    "set": sets_of(some.texts, self.params.ngram).column(),
+                    "set": self._sets(some.texts).column(),
                 }
             )
             ctx.write("sets", table, high)
@@ -236,6 +241,10 @@ class MinhashDedup(Barrier):
             raise StageError(
                 f"{self.name}: of {len(wanted)} documents in pairs {found} are among the documents"
             )
+
+    def _sets(self, texts: Sequence[str]) -> Sets:
+        given = self.params
+        return sets_of(texts, given.ngram, collapse_numbers=given.collapse_numbers)
 
     def verify(self, ctx: TaskContext) -> None:
         """One partition of pairs: writes ``edges``, the pairs whose sets are similar enough."""

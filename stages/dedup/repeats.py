@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from corpusmill.stages.unicode_data import SPACE, WORD, tables
-from corpusmill.stages.words import encoded, tokenise
+from corpusmill.stages.words import WordTable, encoded, tokenise
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -24,11 +24,17 @@ class Units:
     """A number for each unit: the hash of a word, or a number drawn for each byte."""
     start: npt.NDArray[np.int64]
     """The units of text n are ``start[n]:start[n + 1]``."""
-    first: npt.NDArray[np.int64]
-    """The byte of its own text at which each unit begins."""
-    stop: npt.NDArray[np.int64]
+    words: WordTable | None
+    """Where the words lie; None where the units are bytes."""
     data: npt.NDArray[np.uint8]
     byte_start: npt.NDArray[np.int64]
+
+    def bytes_of(self, n: int, starts: Any, ends: Any) -> tuple[Any, Any]:
+        """Runs of units of text `n` as runs of its bytes."""
+        if self.words is None:
+            return starts, ends
+        base = int(self.start[n])
+        return self.words.start[base + starts], self.words.end[base + ends - 1]
 
 
 def byte_values() -> npt.NDArray[np.uint64]:
@@ -44,13 +50,9 @@ def units_of(texts: Sequence[str], unit: Literal["words", "bytes"]) -> Units:
     """The words or bytes of `texts`."""
     if unit == "words":
         table = tokenise(texts)
-        return Units(
-            table.hash, table.doc_start, table.start.astype(np.int64), table.end.astype(np.int64),
-            table.data, table.byte_start,
-        )  # fmt: skip
+        return Units(table.hash, table.doc_start, table, table.data, table.byte_start)
     data, byte_start, _ = encoded(texts)
-    first = np.arange(len(data)) - np.repeat(byte_start[:-1], np.diff(byte_start))
-    return Units(byte_values()[data], byte_start, first, first + 1, data, byte_start)
+    return Units(byte_values()[data], byte_start, None, data, byte_start)
 
 
 def repeated(
@@ -107,27 +109,24 @@ def runs(places: npt.NDArray[np.int64], size: int) -> tuple[Any, Any]:
     return starts, places[np.append(breaks, len(places) - 1)] + size
 
 
-def spans_of(text: str, units: Units, n: int, places: Any, size: int, words: bool) -> list[int]:
+def spans_of(text: str, units: Units, n: int, places: Any, size: int) -> list[int]:
     """Starts and ends in turn, in code points of `text`, which is text `n` of `units`, of what
     goes with the windows at `places`.
 
     Bytes: whole characters only. Words: with the punctuation at them, and with the white space on
     one side, that with fewer line feeds, so that paragraphs stay apart.
     """
-    first, last = int(units.start[n]), int(units.start[n + 1])
-    starts, ends = runs(places, size)
+    begin, end = units.bytes_of(n, *runs(places, size))
     data = units.data[units.byte_start[n] : units.byte_start[n + 1]]
     heads = (data & 0xC0) != 0x80
     before = np.zeros(len(data) + 1, np.int64)  # characters that begin before each byte
     np.cumsum(heads, out=before[1:])
-    begin = units.first[first:last][starts]
-    end = units.stop[first:last][ends - 1]
     found: list[int] = []
     # A character whose first byte stays, stays; and so does one whose last byte stays.
     whole = np.append(heads, True)[end]
     stops = np.where(whole, before[end], before[end] - 1)
     for a, b in zip(before[begin].tolist(), stops.tolist(), strict=True):
-        if words:
+        if units.words is not None:
             a, b = _with_ends(text, a, b)
         if found and a <= found[-1]:
             found[-1] = max(found[-1], b)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpusmill.stages.words import WordTable, tokenise
+from corpusmill.stages.words import ALL_DIGITS, WordTable, tokenise
 
 from .ids import join_ids
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MOST = 4096
 """Values of a set at most: 16 kB."""
+_NUMBER = np.uint64(0x5851F42D4C957F2D)
+"""What stands for the hash of any number where numbers are collapsed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +39,20 @@ class Shingles:
     """Those of text n are ``hash[start[n]:start[n + 1]]``."""
 
 
-def shingles(texts: Sequence[str] | WordTable, ngram: int) -> Shingles:
+def shingles(
+    texts: Sequence[str] | WordTable, ngram: int, *, collapse_numbers: bool = False
+) -> Shingles:
     """The runs of `ngram` words of each text (or of each document of a table of words); see
-    `corpusmill.stages.dedup.minhash`."""
+    `corpusmill.stages.dedup.minhash`. With `collapse_numbers` all words of digits are equal."""
     from . import minhash_kernel
 
     table = texts if isinstance(texts, WordTable) else tokenise(texts)
     found = np.empty(len(table), np.uint64)
     start = np.empty(table.documents + 1, np.int64)
-    minhash_kernel.shingle(table.hash, table.doc_start, ngram, found, start)
+    hashes = table.hash
+    if collapse_numbers:
+        hashes = np.where(table.flags & ALL_DIGITS, _NUMBER, hashes)
+    minhash_kernel.shingle(hashes, table.doc_start, ngram, found, start)
     return Shingles(found[: start[-1]], start)
 
 
@@ -70,9 +77,9 @@ class Sets:
         return Sets(self.values, self.start[rows], self.stop[rows])
 
 
-def sets_of(texts: Sequence[str], ngram: int) -> Sets:
+def sets_of(texts: Sequence[str], ngram: int, *, collapse_numbers: bool = False) -> Sets:
     """The set of each text."""
-    found = shingles(texts, ngram)
+    found = shingles(texts, ngram, collapse_numbers=collapse_numbers)
     counts = np.diff(found.start)
     doc = np.repeat(np.arange(len(texts), dtype=np.uint64), counts)
     keyed = doc << np.uint64(32) | found.hash >> np.uint64(32)

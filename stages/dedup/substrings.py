@@ -305,13 +305,12 @@ class SubstringsDedup(Barrier):
         stop = np.append(first[1:], len(ids))
         lost: Counts = {}
         before = left = 0
-        words = self.params.unit == "words"
         for some in picked(ctx, wanted, ("source",)):
             units = self._units(some.texts)
             spans, copies = [], []
             for n, (row, text) in enumerate(zip(some.rows, some.texts, strict=True)):
                 here = slice(int(first[row]), int(stop[row]))
-                spans.append(spans_of(text, units, n, place[here], self.params.length, words))
+                spans.append(spans_of(text, units, n, place[here], self.params.length))
                 names, counts = np.unique(of[here], return_counts=True)
                 copies.append(hex_ids(names[[int(np.argmax(counts))]])[0])
                 before += len(text)

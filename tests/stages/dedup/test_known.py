@@ -241,7 +241,31 @@ def test_a_second_crawl_against_the_first(
     assert main(["why", "http://a.test/3", "--run", str(second)]) == 0
     assert "known_content" in (said := capsys.readouterr().out)
     assert "first/" in said
+    assert main(["dedup", "clusters", "--run", str(second)]) == 0
+    assert "no step found a group" in capsys.readouterr().out
     gone.write_text("http://a.test/9\nhttp://a.test/2\n")
     assert index("x.index", "--only", str(gone)) == 2
     assert "1 of 2 names are of no kept document, http://a.test/9 first" in capsys.readouterr().err
     assert not (tmp_path / "x.index").exists()
+
+
+@pytest.mark.slow
+def test_large_groups_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "rows").mkdir()
+    rows = [{"text": f"page {n % 2}", "url": f"http://h{n}.test/"} for n in range(9)]
+    (tmp_path / "rows" / "a.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
+    recipe = RECIPE.format(name="rows", known="").replace(
+        "dedup.exact", "dedup.exact: {large_group: 5}"
+    )
+    (tmp_path / "r.yaml").write_text(recipe)
+    root = str(tmp_path / "run")
+    assert main(["run", str(tmp_path / "r.yaml"), "--out", root, "--workers", "1", "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["dedup", "clusters", "--run", root, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert (found["step"], found["size"], len(found["some"])) == ("exact", 5, 3)
+    assert main(["dedup", "clusters", "--run", root]) == 0
+    assert all(name in (said := capsys.readouterr().out) for name in found["some"])
+    assert found["host"] in said
+    assert main(["why", found["some"][0], "--run", root]) == 0
+    assert "duplicate_content" in capsys.readouterr().out

@@ -112,6 +112,24 @@ def test_numbers_are_kept_apart(make: Any, run: Any) -> None:
     ]
     verdicts, _, _ = run(STAGE(MinhashParams()), docs)
     assert verdicts == {}
+    verdicts, _, _ = run(STAGE(MinhashParams(collapse_numbers=True)), docs, partitions=2)
+    assert {v["similarity"] for v in verdicts.values()} == {1.0}
+    assert len(verdicts) == 20
+
+
+@pytest.mark.parametrize(("count", "goes"), [(30, False), (40, True), (120, True), (250, True)])
+def test_templated_pages(make: Any, run: Any, count: int, goes: bool) -> None:
+    """Of pages that differ in one word of n, n - 9 of n + 1 shingles are shared: from 33 words on
+    they are near-duplicates at .7, and `min_jaccard` is what decides."""
+    text = words(random.Random(count), count)
+    docs = [make(n, " ".join([*text[:20], f"name{n}", *text[21:]])) for n in range(30)]
+    for least, gone in ((0.7, goes), (0.95, count > 199)):
+        verdicts, _, _ = run(STAGE(MinhashParams(min_jaccard=least, floor=least)), docs)
+        if gone:
+            assert sum(v["survivor"] == i for i, v in verdicts.items()) < 5
+            assert len(verdicts) >= 28
+        else:
+            assert verdicts == {}
 
 
 def test_ten_thousand_copies_of_one_page(make: Any, run: Any) -> None:
