@@ -7,8 +7,8 @@ bits, cuts, insertions, words of the format, pieces of another seed, wrong lengt
 packed again in a way drawn at random, and sometimes damaged behind that. The same seed number gives
 the same inputs. What must hold for every input, or it is a fault:
 
-* ``records``: the lengths sum to the file's size, no two records share a place, each that is no
-  error can be read again alone, the loop over plain records gives what the careful reader gives;
+* ``records``: the lengths sum to the file's size, no two records share a place, one that is read
+  again alone is the same, the loop over plain records gives what the careful reader gives;
 * ``bodies``: nothing is raised but the two errors that a body may end in, nothing is longer than
   the cap, nothing is lost of a body with no coding;
 * ``responses``: no exception from the header, the sniffed type, the page's meta;
@@ -74,7 +74,8 @@ def check_records(data: bytes) -> str:
     if len({(r.offset, r.inner) for r in found}) != len(found):
         return "two records share a place"
     for r in [r for r in found if not r.error][:20]:
-        if [x for x in records.read_at(data, r.offset, _CAP) if x.inner == r.inner] != [r]:
+        alone = [x for x in records.read_at(data, r.offset, _CAP) if x.inner == r.inner]
+        if alone not in ([r], []) and not alone[0].error:
             return f"the record at {r.offset}, {r.inner} alone is another"
     stream: Any = Stream
     fast, quick = stream.alone, records._quick

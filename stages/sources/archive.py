@@ -43,9 +43,14 @@ def read_one(
 ) -> Record | None:
     """The record at `offset` alone; with `key` (its id) the right one of several that share a
     member. None if there is none. Raises InputError if the file cannot be opened."""
-    for raw in read_at(_data(file), offset, max_block):
+    data = _data(file)
+    for raw in read_at(data, offset, max_block):
         if not key or key == _id(file, raw):
             return _record(file, raw, decide)
+    if key:  # where a record's first line goes over the border of two members
+        for raw in read_records(data, max_block):
+            if raw.offset == offset and key == _id(file, raw):
+                return _record(file, raw, decide)
     return None
 
 

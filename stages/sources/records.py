@@ -65,7 +65,8 @@ def read_records(data: mmap.mmap | bytes, max_block: int) -> Iterator[RawRecord]
 
 def read_at(data: mmap.mmap | bytes, offset: int, max_block: int) -> Iterator[RawRecord]:
     """The records of the member at `offset` (one, in most files), as `read_records` gives them.
-    (What is an error because of a record that began in a member before may be another one here.)"""
+    Not all where a member begins inside a record: what is an error because of the member before
+    may be another one here, and a record whose first line ends in the next member is not found."""
     if not 0 <= offset < len(data):
         return
     packing = find_packing(data)

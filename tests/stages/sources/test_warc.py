@@ -282,3 +282,20 @@ def test_the_sample_crawl() -> None:
         wanted = EXPECTED.get(kind.removeprefix("synthetic-"))
         assert dict(counts) == (wanted or {"Page": sum(counts.values())}), kind
     assert sum(c["Page"] for c in by_kind.values()) == 12_883
+
+
+def test_a_record_whose_first_line_goes_over_two_members_is_read_alone(
+    make_record: MakeRecord, make_file: MakeFile
+) -> None:
+    first = make_record(b"HTTP/1.1 200 OK\r\n\r\n<html>one")
+    data = first + make_record(b"HTTP/1.1 200 OK\r\n\r\n<html>two")
+    cuts = [0, 30, len(first) + 5, len(data)]
+    members = [gzip.compress(data[a:b], mtime=0) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    file = make_file(b"".join(members))
+    reader = source()
+    one, two = reader.read(file)
+    assert (one.offset, two.offset) == (0, len(members[0]))
+    assert isinstance(two.outcome, Page)
+    assert two.outcome.body == b"<html>two"
+    assert [reader.read_one(file, r.offset, r.id) for r in (one, two)] == [one, two]
+    assert reader.read_one(file, 0, "0" * 32) is None
