@@ -1,13 +1,13 @@
-"""Speed of the record reader beside FastWARC, and what each loses of damaged files.
+"""Speed of the record reader beside FastWARC and warcio, and what each loses of damaged files.
 
-    python -m bench.warc [--quick] [--json] [--rounds N]
+    python -m bench.warc [--quick] [--json] [--megabytes N] [--rounds N]
 
 Two files, each plain, gzip and zstd with a member for each record: ``short`` has the records of
 the sample crawl over and over (10 kB on average), ``long`` real pages (WCXB, 270 kB on average,
 each with a request and a metadata record), which crawls of today are nearer to. Both readers give
 every record, its headers and its block; neither parses HTTP. CPU seconds of this process, the
 least of the rounds, the readers taking turns. ``source`` is all that ``sources.warc`` does: HTTP,
-codings, ids, outcomes.
+codings, ids, outcomes. warcio is read once, in the environment of ``make peers``; it knows no zstd.
 
 Damage: ten records with one of them damaged. `lost` counts whole records that a reader does not
 give, `silent` whether it said nothing of what is missing or broken.
@@ -16,12 +16,15 @@ give, `silent` whether it said nothing of what is missing or broken.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
+import json
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +35,7 @@ from corpusmill.stages.sources.records import read_records
 from corpusmill.stages.sources.warc import Warc, WarcParams
 
 from . import texts
-from .harness import Bar, Report, finish, parser
+from .harness import PEERS, ROOT, Bar, BenchError, Report, finish, parser
 
 BYTES, QUICK_BYTES = 110_000_000, 15_000_000
 ROUNDS, QUICK_ROUNDS = 3, 1
@@ -41,9 +44,17 @@ _MAX = 32 << 20
 
 def main(argv: Sequence[str] | None = None) -> int:
     options = parser(__doc__ or "")
+    options.add_argument("--megabytes", type=int, help="size of each file, not packed")
     options.add_argument("--rounds", type=int, help=f"runs of each reader (default {ROUNDS})")
     args = options.parse_args(argv)
     return finish(lambda: measure(args), args.json)
+
+
+def installed(name: str) -> bool:
+    try:
+        return bool(version(name))
+    except PackageNotFoundError:
+        return False
 
 
 def record(kind: str, url: str, block: bytes, *, length: int | None = None) -> bytes:
@@ -102,6 +113,18 @@ def fastwarc(path: Path) -> tuple[int, int]:
     return count, size
 
 
+def warcio(paths: Sequence[Path]) -> list[dict[str, Any]]:
+    """What warcio makes of files; empty where it is not installed."""
+    python = PEERS / "datatrove" / "bin" / "python"
+    if not python.exists():
+        return []
+    command = [str(python), str(ROOT / "bench" / "peers" / "datatrove" / "records.py")]
+    done = subprocess.run([*command, *map(str, paths)], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise BenchError(f"warcio: {done.stderr.strip()[-200:]}", hint="make peers")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
 def source(path: Path) -> tuple[int, int]:
     file = InputFile("bench", str(path), path.name, path.stat().st_size)
     count = sum(1 for _ in Warc(WarcParams()).read(file))
@@ -124,6 +147,8 @@ def packed(records: list[bytes], packing: str, path: Path) -> Path:
 def measure(args: Any) -> Report:
     folder = texts.data(args.quick)
     most = QUICK_BYTES if args.quick else BYTES
+    if args.megabytes:
+        most = args.megabytes * 1_000_000
     rounds = args.rounds or (QUICK_ROUNDS if args.quick else ROUNDS)
     made: dict[str, Iterator[bytes]] = {"short": short_records(folder or texts.SAMPLE)}
     if folder is not None:
@@ -157,12 +182,13 @@ def measure(args: Any) -> Report:
     )
     return Report(
         bench="warc",
-        versions={"fastwarc": version("fastwarc"), "zstandard": version("zstandard")},
+        versions={n: version(n) for n in ("fastwarc", "zstandard", "deflate") if installed(n)},
         rows=rows,
         bars=bars,
         columns=(
-            "what", "records", "MB", "ours s", "FastWARC s", "source s", "ours MB/s",
+            "what", "records", "MB", "ours s", "FastWARC s", "warcio s", "source s", "ours MB/s",
             "whole", "ours lost", "ours silent", "FastWARC lost", "FastWARC silent",
+            "warcio lost", "warcio silent",
         ),
     )  # fmt: skip
 
@@ -176,12 +202,16 @@ def _speed(path: Path, size: int, rounds: int) -> dict[str, Any]:
             given[name] = read(path)
             took = time.process_time() - began
             best[name] = min(took, best.get(name, took))
+    for other in warcio([path]):
+        if not other["error"]:
+            best["warcio"] = other["seconds"]
+            given["warcio"] = (other["records"], other["bytes"])
     say(f"{path.name}: {best}")
     return {
         "what": path.name.replace("-", " "), "records": given["ours"][0], "MB": size / 1e6,
         **{f"{name} s": took for name, took in best.items()},
         "ours MB/s": size / 1e6 / best["ours"],
-        "same": given["ours"] == given["FastWARC"],
+        "same": given["ours"] == given["FastWARC"] == given.get("warcio", given["ours"]),
     }  # fmt: skip
 
 
@@ -230,6 +260,10 @@ def _damage(name: str, data: bytes, whole: int, folder: Path) -> dict[str, Any]:
             theirs.append(found.reader.read())
     except Exception as err:  # noqa: BLE001 - the end of a peer, of whatever kind, is what is counted
         said = type(err).__name__
+    path = folder / "damaged"
+    path.write_bytes(data)
+    others = warcio([path])
+    digests = {hashlib.sha256(block).hexdigest() for block in expected}
     broken = whole < 10 or any(r.error or r.kind == "padding" for r in records)
     return {
         "what": name, "whole": whole,
@@ -237,6 +271,14 @@ def _damage(name: str, data: bytes, whole: int, folder: Path) -> dict[str, Any]:
         "ours silent": broken and all(not r.error and r.kind != "padding" for r in records),
         "FastWARC lost": whole - len(expected.intersection(theirs)),
         "FastWARC silent": broken and not said,
+        **{
+            key: value
+            for other in others
+            for key, value in (
+                ("warcio lost", whole - len(digests.intersection(other["sha256"]))),
+                ("warcio silent", broken and not other["error"]),
+            )
+        },
     }  # fmt: skip
 
 

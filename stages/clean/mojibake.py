@@ -6,7 +6,7 @@ come as text: JSON lines, Parquet, WET files.
 ``own`` (the default) acts where at least four characters of a text come out, and nine for each
 that would not: it restores what was read as windows-1252, where that is a large part of a text.
 ``ftfy`` asks the library of that name (by R. Speer, Apache-2.0; the extra ``ftfy``) for its
-`fix_encoding` alone: single places too, and more encodings, at thirty times the cost. Measured by
+`fix_encoding` alone: single places too, and more encodings, at sixty times the cost. Measured by
 ``python -m bench.twice`` (`docs/reading.md`): neither changed a text that was right.
 """
 
