@@ -18,6 +18,7 @@ from .ledger import sealed_docs_phases
 from .lock import identity_changes
 from .planning import Plan
 from .report import table
+from .terminal import printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -199,7 +200,7 @@ def _shown(examples: Sequence[Example]) -> list[str]:
         return [""]
     first = examples[0]
     values = [v for v in (first.value_before, first.value_now) if v and len(v) < 20]
-    return [(first.url or first.id)[:70] + (f" ({' -> '.join(values)})" if values else "")]
+    return [printable(first.url or first.id)[:70] + (f" ({' -> '.join(values)})" if values else "")]
 
 
 __all__ = ["Change", "Comparison", "Example", "compare", "comparison_lines", "open_run"]

@@ -14,6 +14,7 @@ from .ledger import sealed_docs_phases
 from .planning import Plan
 from .registry import room_module
 from .replay import masking
+from .terminal import printable
 
 
 def _is_id(word: str) -> bool:
@@ -185,7 +186,11 @@ def reread(root: Path, record: dict[str, Any], source: str) -> dict[str, Any] | 
 
 
 def story_lines(root: Path, story: dict[str, Any]) -> list[str]:
-    """A story for people."""
+    """A story for people; nothing of the crawl steers their terminal."""
+    return [printable(line) for line in _lines(root, story)]
+
+
+def _lines(root: Path, story: dict[str, Any]) -> list[str]:
     lines = [f"id      {story['id']}", f"url     {story['url']}", f"source  {story['source']}"]
     where = reread(root, story["record"], story["source"])
     if where:

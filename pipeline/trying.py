@@ -24,6 +24,7 @@ from .recipe import Recipe, Step
 from .registry import build, room_module
 from .stage import Asset, Barrier, InputFile
 from .tables import value_text
+from .terminal import printable
 
 FETCH_SECONDS = 20.0
 FETCH_BYTES = 16 << 20
@@ -275,7 +276,9 @@ def try_page(options: Namespace) -> int:
         first = View("read", "", "dropped", record.length, 0, code, value_text(outcome) or "")
         views = [first]
     else:
-        views = list(walk(outcome, steps))
+        first = View("read", "", "kept", weight(outcome), weight(outcome),
+                     text=getattr(outcome, "text", None))  # fmt: skip
+        views = [first, *walk(outcome, steps)]
     if options.json:
         show_json({"verdict": verdict(views), "steps": [asdict(v) for v in views]})
     else:
@@ -303,7 +306,7 @@ def lines_of(views: Sequence[View], *, text: bool = False) -> Iterator[str]:
             size = f"{view.before} -> {view.after} bytes"
         said = {"kept": "kept", "skipped": f"- {view.note}"}.get(view.verdict, view.verdict.upper())
         if view.reason:
-            said += f": {view.reason}" + (f" ({view.value})" if view.value else "")
+            said += f": {view.reason}" + (f" ({printable(view.value)})" if view.value else "")
         if gone and view.verdict != "skipped":
             said += "  [dropped above]"
         yield f"{view.step:<20} {size:<22} {said}"
@@ -314,7 +317,7 @@ def lines_of(views: Sequence[View], *, text: bool = False) -> Iterator[str]:
         yield from _wrapped(told)
         if text and view.text is not None:
             yield ""
-            yield from (f"    | {line}" for line in _printable(view.text).split("\n"))
+            yield from (f"    | {line}" for line in printable(view.text).split("\n"))
             yield ""
         gone = gone or view.verdict == "dropped"
     yield ""
@@ -343,12 +346,7 @@ def _wrapped(parts: Sequence[str], width: int = 100) -> Iterator[str]:
 
 
 def _shown(value: Any) -> str:
-    return number(value) if isinstance(value, float) else _printable(str(value))
-
-
-def _printable(text: str) -> str:
-    """Control characters but the line break shown as what they are not: a terminal obeys them."""
-    return "".join(c if c == "\n" or c == "\t" or c.isprintable() else "\ufffd" for c in text)
+    return number(value) if isinstance(value, float) else printable(str(value))
 
 
 VERBS = {"try": try_page}

@@ -168,3 +168,18 @@ def test_the_curve_is_the_share_that_passes() -> None:
     assert [100 - float(p.partition(",")[2]) for p in points.split()] == [80, 60, 40, 20]
     assert ">1: 50.0% kept<" in curve([0.0, 1.0, 2.0, 3.0], 1.0, "t", low=False)
     assert curve([float("nan")], 1.0, "t", low=True) == ""
+
+
+def test_nothing_of_the_crawl_steers_a_terminal(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The last of the texts holds an escape sequence and a zero byte."""
+    (url,) = (f"http://a.test/{evil}" for evil in EVIL if "\x1b" in evil)
+    assert main(["why", url, "--run", str(root)]) == 0
+    shown = capsys.readouterr().out
+    assert "\ufffd\ufffd[31m stands here." in shown
+    assert not set(shown) & {"\x00", "\x1b"}
+    assert main(["try", url, "--run", str(root), "--text"]) == 0
+    shown = capsys.readouterr().out
+    assert "\ufffd\ufffd[31m stands here." in shown
+    assert not set(shown) & {"\x00", "\x1b"}

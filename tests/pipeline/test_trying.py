@@ -73,7 +73,8 @@ def test_the_verb(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["try", str(base / "bad.txt"), "--recipe", recipe, *change, "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["verdict"] == "kept, as far as one page tells: not judged by exact, copies"
-    assert [s["verdict"] for s in said["steps"]] == ["kept", "kept", "skipped", "skipped", "kept"]
+    assert [s["verdict"] for s in said["steps"]] == [*["kept"] * 3, "skipped", "skipped", "kept"]
+    assert said["steps"][0]["text"] == BAD
 
 
 def test_a_record_of_a_run(
