@@ -36,12 +36,16 @@ class Decision:
 def best_blocks(scores: Sequence[int], words: Sequence[int]) -> Decision:
     """The blocks to keep. `scores` are thousandths; blocks without words have no say and are
     kept if their score reaches that of the last block kept."""
-    total = sum(s * n for s, n in zip(scores, words, strict=True))
-    order = sorted(range(len(scores)), key=lambda b: (-scores[b], b))
+    parts = [s * n for s, n in zip(scores, words, strict=True)]
+    total = sum(parts)
+    order = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)  # stable
     best_part, best_whole, best_length, best_size = 0, 1, 0, 0
     part = size = 0
     for length, b in enumerate(order, start=1):
-        part += scores[b] * words[b]
+        if not parts[b]:  # no better than without it
+            size += words[b]
+            continue
+        part += parts[b]
         size += words[b]
         whole = size * SCORE_ONE + total
         if part * best_whole > best_part * whole:

@@ -21,26 +21,30 @@ _TAG_ID, _OWNER, _WORDS = 0, 0, 1
 
 
 @cache
-def _columns() -> tuple[list[int], list[int]]:
+def _columns() -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Columns of groups on ancestors, and of features that are averaged."""
     from .columns import NAMES
 
     near = [k for k, name in enumerate(NAMES) if name.startswith(("class_", "near_"))]
-    return near, [NAMES.index(name) for name in _MEANS]
+    return np.array(near), np.array([NAMES.index(name) for name in _MEANS])
 
 
 def page_row(page: Blocks, kept: Sequence[int]) -> npt.NDArray[np.int32]:
     """The row, 1 by n. `kept` is not empty."""
     from .columns import FAR, PAGE_START
 
-    chosen = list(kept)
-    rows = page.rows[chosen].astype(np.int64)
+    chosen = np.asarray(kept)
     words = page.measures[chosen, _WORDS]
     total = max(int(words.sum()), 1)
     parts = [page.rows[0, PAGE_START:].astype(np.int64)]
     near, means = _columns()
-    parts.append((rows[:, near] < FAR).T @ words * 1000 // total)
-    parts.append(np.clip(rows[:, means], -1000, 100_000).T @ words // total)
+    # products of floats are much quicker than of integers, and these are exact: no sum is near
+    # 2**53 (no page has as many words as 2**36)
+    weights = words.astype(np.float64)
+    there = (page.rows[chosen[:, None], near] < FAR).astype(np.float64)
+    parts.append((weights @ there).astype(np.int64) * 1000 // total)
+    values = np.clip(page.rows[chosen[:, None], means], -1000, 100_000).astype(np.float64)
+    parts.append((weights @ values).astype(np.int64) // total)
     parts.append(np.array([len(chosen), total, total // len(chosen)], np.int64))
     return np.concatenate(parts).astype(np.int32)[np.newaxis]
 

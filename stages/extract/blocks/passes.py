@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,8 @@ class Blocks:
     """Features: one row a block, one column for each of `features.NAMES`."""
     outside_words: int
     """Words (by white space) in what was left out as navigation."""
+    tables: dict[str, dict[int, tuple[int, int]]] = field(default_factory=dict, compare=False)
+    """What `render.data_tables` found, once it was asked."""
 
     def __len__(self) -> int:
         return len(self.blocks)

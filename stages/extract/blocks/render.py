@@ -32,6 +32,7 @@ _HEADINGS = {TAG[f"h{n}"]: n for n in range(1, 7)}
 _LI, _OL, _TABLE, _TR, _QUOTE = (TAG[t] for t in ("li", "ol", "table", "tr", "blockquote"))
 _CELLS = (TAG["td"], TAG["th"])
 _TIGHT = (TAG["dt"], TAG["dd"])
+_MATTERS = frozenset((_LI, _TABLE, _TR, _QUOTE, *_CELLS, *_HEADINGS))
 _CODE = re.compile("\x01([^\x01\x02]*)\x02")
 _MARKS = re.compile("[\x01\x02]")
 _PILCROW = "\u00b6"
@@ -56,20 +57,22 @@ class _Place:
 class _Places:
     """The places of elements, worked out once each."""
 
-    def __init__(self, page: Blocks) -> None:
-        self.tags: list[int] = page.elements[:, _TAG_ID].tolist()
-        self.parents: list[int] = page.elements[:, _PARENT].tolist()
+    def __init__(self, tree: _Tree) -> None:
+        self.tags, self.parents = tree.tags, tree.parents
         self._known: dict[int, _Place] = {0: _Place()}
 
     def of(self, element: int) -> _Place:
-        chain = []
-        while element not in self._known:
+        known = self._known
+        place = known.get(element)
+        if place is not None:
+            return place
+        chain = [element]
+        while (place := known.get(element := self.parents[element])) is None:
             chain.append(element)
-            element = self.parents[element]
-        place = self._known[element]
         for e in reversed(chain):
-            place = self._inside(place, e)
-            self._known[e] = place
+            if self.tags[e] in _MATTERS:
+                place = self._inside(place, e)
+            known[e] = place
         return place
 
     def _inside(self, up: _Place, e: int) -> _Place:
@@ -98,17 +101,23 @@ class _Table:
 
 def data_tables(page: Blocks) -> dict[int, tuple[int, int]]:
     """The tables of the page that are data: element number to the range of their blocks."""
-    tags = page.elements[:, _TAG_ID]
-    found = (tags == _TABLE).nonzero()[0].tolist()
+    if "data" not in page.tables:
+        page.tables["data"] = _find_data_tables(page)
+    return page.tables["data"]
+
+
+def _find_data_tables(page: Blocks) -> dict[int, tuple[int, int]]:
+    found = (page.elements[:, _TAG_ID] == _TABLE).nonzero()[0].tolist()
     if not found:
         return {}
     tables = {}
+    tree = _tree(page)
     ranges = [(int(page.elements[e, _BLOCK0]), int(page.elements[e, _BLOCK1])) for e in found]
     for k, (e, (first, last)) in enumerate(zip(found, ranges, strict=True)):
         holds_another = k + 1 < len(found) and ranges[k + 1][0] < last
         if first == last or holds_another:
             continue
-        rows = _rows(page, e)
+        rows = _rows(tree, e)
         widths = [len(cells) for cells in rows.cells.values()]
         n_cells = sum(widths)
         if len(rows.rows) < 2 or max(widths, default=0) < 2:
@@ -127,16 +136,29 @@ def _has_lines(page: Blocks, b: int) -> bool:
     return bool(block[_IS_PRE]) and b"\n" in page.text[block[_START] : block[_END]].strip()
 
 
-def _rows(page: Blocks, table: int) -> _Table:
-    tags, parents, depths = (page.elements[:, k] for k in (_TAG_ID, _PARENT, _DEPTH))
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """Columns of the page's elements as lists, which are quicker to walk over than arrays."""
+
+    tags: list[int]
+    parents: list[int]
+    depths: list[int]
+
+
+def _tree(page: Blocks) -> _Tree:
+    return _Tree(*(page.elements[:, k].tolist() for k in (_TAG_ID, _PARENT, _DEPTH)))
+
+
+def _rows(tree: _Tree, table: int) -> _Table:
     made = _Table()
-    e = table + 1
-    while e < len(tags) and depths[e] > depths[table]:
-        if tags[e] == _TR:
+    e, level = table + 1, tree.depths[table]
+    while e < len(tree.tags) and tree.depths[e] > level:
+        tag = tree.tags[e]
+        if tag == _TR:
             made.rows.append(e)
             made.cells[e] = []
-        elif tags[e] in _CELLS and int(parents[e]) in made.cells:
-            made.cells[int(parents[e])].append(e)
+        elif tag in _CELLS and tree.parents[e] in made.cells:
+            made.cells[tree.parents[e]].append(e)
         e += 1
     return made
 
@@ -150,7 +172,8 @@ class _Writer:
     def __init__(self, page: Blocks, form: Format) -> None:
         self.page = page
         self.markdown = form == "markdown"
-        self.places = _Places(page)
+        self.tree = _tree(page)
+        self.places = _Places(self.tree)
         self.owner: list[int] = page.blocks[:, _OWNER].tolist()
         self.start: list[int] = page.blocks[:, _START].tolist()
         self.end: list[int] = page.blocks[:, _END].tolist()
@@ -161,12 +184,13 @@ class _Writer:
     def write(self, kept: Sequence[int]) -> str:
         tables = data_tables(self.page)
         pre = self.page.blocks[:, _IS_PRE].tolist()
-        cards = self._cards(kept)
+        places = [self.places.of(self.owner[b]) for b in kept]
+        cards = {item for place in places if place.heading for item in place.items}
         opened: set[int] = set()
         i = 0
         while i < len(kept):
             b = kept[i]
-            place = self.places.of(self.owner[b])
+            place = places[i]
             if place.table in tables and place.cell >= 0:
                 j = i
                 last = tables[place.table][1]
@@ -181,14 +205,6 @@ class _Writer:
                 self._block(b, place, cards, opened)
             i += 1
         return "".join(self.parts)
-
-    def _cards(self, kept: Iterable[int]) -> set[int]:
-        cards: set[int] = set()
-        for b in kept:
-            place = self.places.of(self.owner[b])
-            if place.heading:
-                cards.update(place.items)
-        return cards
 
     def _raw(self, b: int) -> str:
         return self.page.text[self.start[b] : self.end[b]].decode("utf-8", "replace")
@@ -258,7 +274,7 @@ class _Writer:
                 continue
             rows[at.row] = None
             by_cell.setdefault(at.cell, []).append(self._text(b).replace("\n", " "))
-        layout = _rows(self.page, place.table)
+        layout = _rows(self.tree, place.table)
         lines = []
         for row in layout.rows:
             if row in rows:
