@@ -15,6 +15,7 @@ import re
 _PARTS = re.compile(r"(?:([^:/?#]+):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL)
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _AS_IS = _UNRESERVED | frozenset(b"!$&'()*+,;=:@/?[]|^`{}\\\"<>")
+_AS_IS_BYTES = bytes(sorted(_AS_IS)) + b"%"
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})?")
 _HOST = re.compile(r"(?:[^@]*@)*(\[[0-9a-f:.]+\]|[^:\[\]@]*[^:\[\]@.])\.*(?::([0-9]*))?")
 _SESSION_PATH = re.compile(r";jsessionid=[^/?;]*", re.IGNORECASE | re.ASCII)
@@ -75,7 +76,7 @@ def _escape(text: str) -> str:
         return bytes([value]) if value in _UNRESERVED else b"%" + match[1].upper()
 
     raw = _ESCAPE.sub(one, text.encode("utf-8", "surrogatepass"))
-    if all(byte in _AS_IS or byte == 0x25 for byte in raw):
+    if not raw.translate(None, _AS_IS_BYTES):
         return raw.decode("ascii")
     return "".join(chr(byte) if byte in _AS_IS or byte == 0x25 else f"%{byte:02X}" for byte in raw)
 

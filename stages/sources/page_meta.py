@@ -21,10 +21,8 @@ from corpusmill.pipeline.document import Scalar
 HEAD_BYTES = 65536
 _MAX_VALUE = 512
 
-_CUT = re.compile(
-    rb"<!--.*?(?:-->|\Z)|<style\b[^>]{0,2048}>.*?(?:</style|\Z)|<script\b(?![^>]{0,512}ld\+json)[^>]{0,2048}>.*?(?:</script|\Z)",
-    re.S,
-)
+_CUT = re.compile(rb"<!--|<style\b[^>]{0,2048}>|<script\b(?![^>]{0,512}ld\+json)[^>]{0,2048}>")
+_CUT_ENDS = {b"<!--": b"-->", b"<sty": b"</style", b"<scr": b"</script"}
 _ATTRIBUTE = re.compile(
     rb"([A-Za-z][A-Za-z0-9:_\-]*)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))"
 )
@@ -43,6 +41,7 @@ _LICENCE_META = {
     "dcterms.license": "meta dcterms.license", "dc.license": "meta dc.license",
     "license": "meta license", "licence": "meta licence", "copyright": "meta copyright",
 }  # fmt: skip
+_INTEREST = re.compile(rb"robots|tdm-|content-language|licen[sc]e|rights|copyright|&")
 _MAX_TAGS = 512
 _TDM_WORDS = ("noai", "noimageai", "noml", "notrain")
 
@@ -74,6 +73,8 @@ def page_meta(headers: Mapping[str, str], body: bytes) -> dict[str, Scalar]:
         attributes = _attributes(head, at + 5)
         html_lang = attributes.get("lang") or attributes.get("xml:lang", "")
     for at in _all(low, b"<meta"):
+        if _of_no_interest(low, at):
+            continue
         attributes = _attributes(head, at + 5)
         name = (attributes.get("name") or attributes.get("property", "")).lower()
         content = attributes.get("content", "")
@@ -121,10 +122,23 @@ def _all(low: bytes, word: bytes) -> list[int]:
 def _blank(head: bytes, low: bytes) -> bytes:
     parts: list[bytes] = []
     last = 0
-    for m in _CUT.finditer(low):
-        parts += [head[last : m.start()], b" " * (m.end() - m.start())]
-        last = m.end()
+    while (m := _CUT.search(low, last)) is not None:
+        ending = _CUT_ENDS[low[m.start() : m.start() + 4]]
+        at = low.find(ending, m.end())
+        end = len(low) if at < 0 else at + len(ending)
+        parts += [head[last : m.start()], b" " * (end - m.start())]
+        last = end
     return b"".join([*parts, head[last:]])
+
+
+def _of_no_interest(low: bytes, at: int) -> bool:
+    """Whether the ``<meta`` at `at` surely says nothing that is looked for, told without taking
+    its attributes apart."""
+    end = low.find(b">", at, at + 8192)
+    tag = low[at:end]
+    return (
+        end > 0 and b"'" not in tag and tag.count(b'"') % 2 == 0 and _INTEREST.search(tag) is None
+    )
 
 
 def _attributes(head: bytes, at: int) -> dict[str, str]:

@@ -89,3 +89,25 @@ def test_no_input_takes_long(unit: bytes) -> None:
     start = time.process_time()
     page_meta({}, body + b"ld+json <!-- <script")
     assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize(
+    ("page", "robots"),
+    [
+        (b'<meta content="a>b, noindex" name="robots">', "a>b, noindex"),
+        (b"<meta content='a>b' name='robots'>", "a>b"),
+        (b"<meta content='say \"no\"' name=robots>", 'say "no"'),
+        (b'<meta name="r&#111;bots" content="none">', "none"),
+        (b'<meta name="viewport" content="x"><meta name="ROBOTS" content="none">', "none"),
+        (b'<meta name="viewport content="x"><meta name="robots" content="none">', "none"),
+        (b'<meta name="robots" content="none"', ""),
+        (b'<!-- <meta name="robots" content="none"> --><p>', ""),
+        (b'<!-- <meta name="robots" content="none">', ""),
+        (b'<style> </style><script>"</script><meta name="robots" content="none">', "none"),
+        (b'<script><!-- </script><meta name="robots" content="none">', "none"),
+        (b'<script type="application/ld+json">{}</script><meta name=robots content=none>', "none"),
+        (b'<script><meta name="robots" content="none"></SCRIPT>', ""),
+    ],
+)
+def test_tags_are_found_whatever_lies_around_them(page: bytes, robots: str) -> None:
+    assert page_meta({}, b"<html>" + page).get("robots", "") == robots
