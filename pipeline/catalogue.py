@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .places import configs_root
+from .plugins import plugins
 from .registry import stage_class, stage_names
 
 
@@ -12,12 +13,15 @@ def _summary(text: str | None) -> str:
 
 
 def stages() -> list[dict[str, str]]:
-    """Name, version, kind and first line of the docstring of every stage."""
+    """Name, version, kind, first line of the docstring and origin (a package and its version) of
+    every stage."""
     rows = []
+    others = plugins()
     for name in stage_names():
         cls = stage_class(name)
         rows.append({
             "stage": name, "version": str(cls.version), "kind": cls.kind,
+            "origin": str(others[name]) if name in others else "corpusmill",
             "what": _summary(cls.__doc__),
         })  # fmt: skip
     return rows

@@ -1,7 +1,8 @@
 """Stages by name: `dedup.minhash` is the object ``STAGE`` of ``corpusmill.stages.dedup.minhash``.
 
 No list is edited and nothing registers on import: the name is the place. This is the only way in
-which the engine reaches the other rooms.
+which the engine reaches the other rooms. Stages of other packages are found by entry points
+(`corpusmill.pipeline.plugins`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 from .errors import ConfigError, StageError
 from .params import decode_dataclass, nearest, shown
+from .plugins import plugin_stage, plugins
 
 _ROOMS = ("classifiers", "tokenizers")
 
@@ -35,8 +37,8 @@ def rooms_root() -> Path:
 
 
 def stage_names() -> list[str]:
-    """Every stage of this installation, sorted: modules that assign ``STAGE``."""
-    names = []
+    """Every stage of this installation, sorted: modules that assign ``STAGE``, and plugins."""
+    names = list(plugins())
     packages = {"stages": rooms_root() / "stages"}
     packages |= {room: rooms_root() / room for room in _ROOMS}
     for room, folder in packages.items():
@@ -56,6 +58,8 @@ def stage_class(name: str) -> Any:
         or any(not part.isidentifier() for part in name.split("."))
     ):
         raise ConfigError(f"{shown(name)} is not a stage name", hint="names look like filters.url")
+    if name in plugins():
+        return plugin_stage(name)
     full = module_name(name)
     try:
         module = importlib.import_module(full)

@@ -90,8 +90,11 @@ def run(options: Namespace) -> int:
         show_json({"run": str(result.root), "lock": str(result.lock_path), "ledger": result.ledger})
         return 0
     show_lines(report_lines(result.root))
+    dropped = sorted(result.ledger["records"]["dropped"].items(), key=lambda e: (-e[1], e[0]))
+    print("\ndropped most by " + (", ".join(f"{k} {v}" for k, v in dropped[:3]) or "nothing"))
     first = _example(result.root)
-    print(f"\nnext: corpusmill why {first} --run {options.out}")
+    print(f"next: corpusmill why {first} --run {options.out}")
+    print(f"      corpusmill report {options.out} --html")
     return 0
 
 
@@ -148,6 +151,8 @@ def validate(options: Namespace) -> int:
         return 0
     show_lines(f"warning: {w}" for w in warnings)
     print(f"{options.recipe}: {len(recipe.steps)} steps, {len(recipe.sources)} sources, valid")
+    print("checked: keys, values, signals and order; not checked: whether inputs and the files that")
+    print("steps name are there (corpusmill plan does that), and what is in them")
     return 0
 
 

@@ -120,3 +120,19 @@ def test_what_a_text_resembles(
     assert main(["dedup"]) == 2
     assert main(["dedup", "near", str(tmp_path / "none"), "--run", str(root)]) == 1
     assert "cannot be read as a text" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_run_ends_with_what_to_do_next(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recipe = corpus / "recipe.yaml"
+    recipe.write_text(RECIPE)
+    out = str(corpus / "run")
+    assert main(["run", str(recipe), "--out", out, "--workers", "1", "--quiet"]) == 0
+    *_, dropped, first, second = capsys.readouterr().out.splitlines()
+    assert dropped == "dropped most by exact:duplicate_content 8"
+    assert first.startswith("next: corpusmill why ")
+    assert main(first.split()[2:]) == 0
+    assert main(second.split()[1:]) == 0
+    assert (corpus / "run/report.html").exists()
+    assert main(["validate", str(recipe)]) == 0
+    assert "not checked: whether inputs and the files" in capsys.readouterr().out
