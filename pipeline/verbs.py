@@ -151,8 +151,8 @@ def validate(options: Namespace) -> int:
         return 0
     show_lines(f"warning: {w}" for w in warnings)
     print(f"{options.recipe}: {len(recipe.steps)} steps, {len(recipe.sources)} sources, valid")
-    print("checked: keys, values, signals and order; not checked: whether inputs and the files that")
-    print("steps name are there (corpusmill plan does that), and what is in them")
+    print("checked: keys, values, signals and order; not checked: whether inputs and the files")
+    print("that steps name are there (corpusmill plan does that), and what is in them")
     return 0
 
 
