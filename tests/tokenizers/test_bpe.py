@@ -13,9 +13,10 @@ import pytest
 
 from corpusmill.pipeline.context import MemoryContext
 from corpusmill.pipeline.errors import ConfigError, StageError
-from corpusmill.tokenizers.bpe import PATTERNS, Bpe, BpeParams, check_bpe, train_bpe
+from corpusmill.tokenizers.bpe import Bpe, BpeParams, check_bpe, train_bpe
 from corpusmill.tokenizers.encode import byte_alphabet
 from corpusmill.tokenizers.sampling import SampleParams
+from corpusmill.tokenizers.splits import PATTERNS
 
 
 def trained(

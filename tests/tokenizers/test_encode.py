@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from corpusmill.pipeline.context import MemoryContext
 from corpusmill.pipeline.errors import AssetError, IntegrityError
-from corpusmill.tokenizers.bpe import PATTERNS
 from corpusmill.tokenizers.encode import Encoder, byte_alphabet, load
+from corpusmill.tokenizers.splits import PATTERNS
 
 UGLY = [
     "", " ", "\n", "\x00\x01\x02", "a" * 3000, " " * 5000, " " * 5000 + "x", "\n" * 3000,

@@ -1,0 +1,305 @@
+"""The compiled loop of BPE training: the commonest pair of the counted pieces is merged, again
+and again. Import inside functions only.
+
+The order is that of Hugging Face `BpeTrainer` (tokenizers 0.23): of equally common pairs the one
+with the smaller ids; a pair keeps its count when it has been merged, and if another merge makes it
+anew (two ways lead to the same token) it is merged again at once and takes its later rank; a
+pair that only became rarer stays in the queue under its old count and is looked at again when
+that comes up. So the merges are equal, not only as good.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from corpusmill.stages.compiled import array, kernel, out
+
+_I32, _I64, _U64 = types.int32, types.int64, types.uint64
+
+_STEP = np.uint64(0xD6E8FEB86659FD93)
+_32 = np.uint64(32)
+_PRIME = np.int64((1 << 31) - 1)
+
+
+@kernel(_I64(_U64, _I64))
+def place_of(key, size):  # type: ignore[no-untyped-def]
+    """Where a key's search begins in a table of `size` (a power of two) slots."""
+    h = key * _STEP
+    h = (h ^ (h >> _32)) * _STEP
+    return np.int64((h ^ (h >> _32)) & np.uint64(size - 1))
+
+
+@kernel(_I64(array(_U64), array(_I32), _U64))
+def find(keys, slots, key):  # type: ignore[no-untyped-def]
+    """The number of a token, or -1 - the slot where it would be entered."""
+    size = len(slots)
+    place = place_of(key, size)
+    while True:
+        n = slots[place]
+        if n == 0:
+            return -1 - place
+        if keys[n - 1] == key:
+            return np.int64(n - 1)
+        place = (place + 1) & (size - 1)
+
+
+@kernel(_I64(array(_I64), _I64))
+def row_of(table, key):  # type: ignore[no-untyped-def]
+    """Where the row of a pair begins in `table`, or where it would be entered."""
+    rows = len(table) >> 2
+    place = place_of(np.uint64(key), rows)
+    while table[4 * place] != key and table[4 * place] != 0:
+        place = (place + 1) & (rows - 1)
+    return 4 * place
+
+
+@kernel(types.boolean(_I64, _U64, _I64, _U64))
+def before(count, key, other_count, other_key):  # type: ignore[no-untyped-def]
+    """Whether one entry of the queue comes before another."""
+    return count > other_count or (count == other_count and key < other_key)
+
+
+@kernel(types.void(out(_I64), out(_U64), _I64))
+def sift_up(counts, keys, i):  # type: ignore[no-untyped-def]
+    """Restores the heap after an entry was added at `i`."""
+    count, key = counts[i], keys[i]
+    while i > 0:
+        up = (i - 1) >> 1
+        if not before(count, key, counts[up], keys[up]):
+            break
+        counts[i], keys[i] = counts[up], keys[up]
+        i = up
+    counts[i], keys[i] = count, key
+
+
+@kernel(types.void(out(_I64), out(_U64), _I64))
+def sift_down(counts, keys, n):  # type: ignore[no-untyped-def]
+    """Restores the heap of `n` entries after its first was replaced."""
+    if n == 0:
+        return
+    count, key = counts[0], keys[0]
+    i = 0
+    while True:
+        child = 2 * i + 1
+        if child >= n:
+            break
+        if child + 1 < n and before(counts[child + 1], keys[child + 1], counts[child], keys[child]):
+            child += 1
+        if not before(counts[child], keys[child], count, key):
+            break
+        counts[i], keys[i] = counts[child], keys[child]
+        i = child
+    counts[i], keys[i] = count, key
+
+
+@kernel(_I64(_I64, _I64))
+def times_mod(a, b):  # type: ignore[no-untyped-def]
+    """a * b modulo the prime 2^31 - 1."""
+    return a * b % _PRIME
+
+
+@kernel(_I64(out(_I32), array(_I64), array(_I64), out(_I64), out(_I64), out(_I64), _I64, _I64,
+             _I64, out(_I32)))  # fmt: skip
+def train(symbols, begins, counts, hash_a, hash_b, powers, known, vocab_size, least, merges):  # type: ignore[no-untyped-def]
+    """Merges until `vocab_size` tokens are there or no pair occurs `least` times.
+
+    `symbols` are the pieces' tokens, piece w at ``begins[w]``, which occurs ``counts[w]`` times;
+    they are changed. The first `known` tokens have two polynomial hashes modulo 2^31 - 1, and
+    the powers of their bases for the token's length in ``powers[2 * t]`` and ``[2 * t + 1]``: with
+    them a token that another pair makes already is recognised. `merges` takes (left, right,
+    token); returns how many, or -1 if there are more than it has room for.
+    """
+    words = len(counts)
+    lengths = np.empty(words, dtype=np.int32)
+    for i in range(words):
+        lengths[i] = begins[i + 1] - begins[i]
+    # a row for each pair, found by its hash: key (0: none), count, first node of its list, and
+    # the round in which it was touched last with the piece that was added last
+    table = np.zeros(4 << 17, dtype=np.int64)
+    pairs = np.int64(0)
+    # the pieces that a pair occurs in: linked nodes
+    node_word = np.empty(1 << 16, dtype=np.int32)
+    node_next = np.empty(1 << 16, dtype=np.int32)
+    nodes = np.int64(0)
+    free = np.int64(-1)
+    touched = np.empty(1 << 12, dtype=np.int64)
+    heap_counts = np.empty(1 << 16, dtype=np.int64)
+    heap_keys = np.empty(1 << 16, dtype=np.uint64)
+    heap = np.int64(0)
+    # tokens by their hash
+    token_size = np.int64(4)
+    while token_size < 4 * vocab_size:
+        token_size *= 2
+    token_slots = np.zeros(token_size, dtype=np.int32)
+    token_keys = np.zeros(vocab_size + 1, dtype=np.uint64)
+    for t in range(known):
+        key = np.uint64(hash_a[t]) << _32 | np.uint64(hash_b[t])
+        token_keys[t] = key
+        n = find(token_keys, token_slots, key)
+        if n < 0:
+            token_slots[-1 - n] = t + 1
+
+    made = np.int64(0)
+    left = right = token = np.int64(0)
+    todo = np.int64(-1)  # the node in hand; the first round takes every piece
+    round_ = np.int64(0)
+    w = np.int64(0)
+    while True:
+        touch = np.int64(0)
+        # -- changes of this round ---------------------------------------------------------
+        while True:
+            if round_ == 0:
+                if w >= words:
+                    break
+                word = w
+                w += 1
+            else:
+                if todo < 0:
+                    break
+                word = np.int64(node_word[todo])
+                following = np.int64(node_next[todo])
+                node_next[todo] = free
+                free = todo
+                todo = following
+            begin = begins[word]
+            n = np.int64(lengths[word])
+            amount = counts[word]
+            r = np.int64(0)
+            p = np.int64(0)
+            while r < n:
+                s = np.int64(symbols[begin + r])
+                if round_ > 0:
+                    if s != left or r + 1 >= n or symbols[begin + r + 1] != right:
+                        symbols[begin + p] = s
+                        p += 1
+                        r += 1
+                        continue
+                    r += 2
+                else:
+                    r += 1
+                # up to four changes of a pair's count
+                for which in range(4):
+                    if round_ == 0:
+                        if which or r >= n:
+                            break
+                        a, b, sign = s, np.int64(symbols[begin + r]), np.int64(1)
+                    elif which < 2:
+                        if p == 0:
+                            continue
+                        a = np.int64(symbols[begin + p - 1])
+                        b = left if which == 0 else token
+                        sign = np.int64(-1 if which == 0 else 1)
+                    else:
+                        if r >= n:
+                            break
+                        a = right if which == 2 else token
+                        b = np.int64(symbols[begin + r])
+                        sign = np.int64(-1 if which == 2 else 1)
+                    pair = a << 32 | b
+                    row = row_of(table, pair)
+                    if table[row] == 0:
+                        if 8 * (pairs + 1) > len(table):
+                            older = table
+                            table = np.zeros(2 * len(older), dtype=np.int64)
+                            for q in range(0, len(older), 4):
+                                if older[q]:
+                                    row = row_of(table, older[q])
+                                    table[row : row + 4] = older[q : q + 4]
+                            row = row_of(table, pair)
+                        pairs += 1
+                        table[row] = pair
+                        table[row + 2] = -1
+                        table[row + 3] = -1
+                    table[row + 1] += sign * amount
+                    if sign < 0:
+                        continue
+                    last = table[row + 3]
+                    table[row + 3] = round_ << 32 | word
+                    if last >> 32 != round_:
+                        if touch == len(touched):
+                            more_touched = np.empty(2 * touch, dtype=np.int64)
+                            more_touched[:touch] = touched
+                            touched = more_touched
+                        touched[touch] = pair
+                        touch += 1
+                    head = table[row + 2]
+                    if head >= 0 and last & 0xFFFFFFFF == word:
+                        continue
+                    if free >= 0:
+                        node = free
+                        free = np.int64(node_next[node])
+                    else:
+                        if nodes == len(node_word):
+                            more_nodes = np.empty(2 * nodes, dtype=np.int32)
+                            more_nodes[:nodes] = node_word
+                            node_word = more_nodes
+                            more_nexts = np.empty(2 * nodes, dtype=np.int32)
+                            more_nexts[:nodes] = node_next
+                            node_next = more_nexts
+                        node = nodes
+                        nodes += 1
+                    node_word[node] = word
+                    node_next[node] = head
+                    table[row + 2] = node
+                if round_ > 0:
+                    symbols[begin + p] = token
+                    p += 1
+            if round_ > 0:
+                lengths[word] = p
+        for q in range(touch):
+            row = row_of(table, touched[q])
+            if table[row + 1] >= least:  # others cannot be merged, unless they are made anew
+                if heap == len(heap_counts):
+                    more_counts = np.empty(2 * heap, dtype=np.int64)
+                    more_counts[:heap] = heap_counts
+                    heap_counts = more_counts
+                    more_queue = np.empty(2 * heap, dtype=np.uint64)
+                    more_queue[:heap] = heap_keys
+                    heap_keys = more_queue
+                heap_counts[heap] = table[row + 1]
+                heap_keys[heap] = np.uint64(touched[q])
+                sift_up(heap_counts, heap_keys, heap)
+                heap += 1
+        round_ += 1
+        # -- the next pair -----------------------------------------------------------------
+        if known >= vocab_size:
+            return made
+        number = np.int64(-1)
+        while heap > 0:
+            number = row_of(table, np.int64(heap_keys[0]))
+            total = table[number + 1]
+            waits = table[number + 2] >= 0  # else another entry of the pair has been used
+            if waits and heap_counts[0] != total >= least:
+                heap_counts[0] = total  # it became rarer
+                sift_down(heap_counts, heap_keys, heap)
+                continue
+            heap -= 1
+            heap_counts[0], heap_keys[0] = heap_counts[heap], heap_keys[heap]
+            sift_down(heap_counts, heap_keys, heap)
+            if waits and total >= least:
+                break
+            number = np.int64(-1)
+        if number < 0:
+            return made
+        left, right = table[number] >> 32, table[number] & 0xFFFFFFFF
+        a = (times_mod(hash_a[left], powers[2 * right]) + hash_a[right]) % _PRIME
+        b = (times_mod(hash_b[left], powers[2 * right + 1]) + hash_b[right]) % _PRIME
+        key = np.uint64(a) << _32 | np.uint64(b)
+        found = find(token_keys, token_slots, key)
+        if found < 0:
+            token = known
+            token_keys[token] = key
+            token_slots[-1 - found] = token + 1
+            hash_a[token], hash_b[token] = a, b
+            powers[2 * token] = times_mod(powers[2 * left], powers[2 * right])
+            powers[2 * token + 1] = times_mod(powers[2 * left + 1], powers[2 * right + 1])
+            known += 1
+        else:
+            token = found
+        if made == len(merges) // 3:
+            return -1
+        merges[3 * made], merges[3 * made + 1], merges[3 * made + 2] = left, right, token
+        made += 1
+        todo = table[number + 2]
+        table[number + 2] = -1
