@@ -62,7 +62,8 @@ def repeated(
     size: int,
     keep_first: bool,
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
-    """Which windows go, and for each window another row of its group.
+    """Which windows go, and for each window another row of its group, of another document where
+    there is one.
 
     Rows are windows of `size` units in order of (`group`, `doc`, `place`); those of a group are
     equal. With `keep_first` those go that equal the first of their group and have no unit in
@@ -78,7 +79,7 @@ def repeated(
     if keep_first:
         return apart, first
     after = (doc != doc[last]) | (place[last] - place >= size)
-    return apart | after, np.where(apart, first, last)
+    return apart | after, np.where(doc != doc[first], first, last)
 
 
 def classes(units: npt.NDArray[np.uint64], size: int) -> npt.NDArray[np.int64]:
@@ -157,3 +158,17 @@ def _with_ends(text: str, a: int, b: int) -> tuple[int, int]:
     if right == len(text) or text.count("\n", left, a) < text.count("\n", b, right):
         return left, b
     return a, right
+
+
+def begins(*columns: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Where in sorted rows another row begins than the one before."""
+    new = np.ones(len(columns[0]), np.bool_)
+    if len(new):
+        new[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
+    return new
+
+
+def by_document(ids: npt.NDArray[Any]) -> tuple[Any, Any, Any]:
+    """The distinct ones of sorted ids, and where the rows of each begin and end."""
+    wanted, first = np.unique(ids, return_index=True)
+    return wanted, first, np.append(first[1:], len(ids))

@@ -17,7 +17,7 @@ hash of its runs of half the length (winnowing: Schleimer et al. 2003). Equal wi
 anchors, and a text has about one anchor in a quarter of the length, so few rows are written.
 (2) Anchors that come twice are told to their documents. (3) These write their windows with such an
 anchor, each with two independent hashes, 125 bits together (``method: hash``), or the pieces of
-text themselves (``method: exact``). (4) Equal windows meet.
+text themselves (``method: exact``). (4) Equal windows meet, and the documents cut what is theirs.
 
 ``exact`` compares the units themselves by prefix doubling, which needs the pieces of one shard in
 one task's memory, about 50 bytes a unit. `shards` is how many there are, by id; copies in
@@ -31,7 +31,7 @@ Table ``verdicts`` of the phase ``mark`` is the record of what was cut: `spans` 
 the text before, `chars_removed`, and `copy_of`, the document that has most of it.
 
 Memory: the rows of one partition. On disk, uncompressed: 24 bytes an anchor (with the defaults
-about 2 bytes a word), and for each window with a repeated anchor 36 bytes, 40 if it goes.
+about 2 bytes a word), and for each window with a repeated anchor 32 bytes, 48 if it goes.
 """
 
 from __future__ import annotations
@@ -52,16 +52,20 @@ from corpusmill.stages.unicode_data import collapse_space
 from .guards import Counts, Shares, add, merged, read_totals, totals_of
 from .ids import hex_ids, join_ids, split_ids
 from .lines import without
-from .picked import picked
-from .repeats import Units, classes, repeated, spans_of, units_of
-from .sets import packed_ids
+from .picked import Picked, picked
+from .repeats import Units, begins, by_document, classes, repeated, spans_of, units_of
+from .sets import packed_ids, places
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-_WINDOW = ("key", "check", "id_hi", "id_lo", "place")
-_CUT = ("id_hi", "id_lo", "place", "of_hi", "of_lo")
+_WINDOW = ("key", "check", "id_hi", "id_lo")
+_CUT = ("id_hi", "id_lo", "key", "check", "of_hi", "of_lo")
+_EXACT_CUT = ("id_hi", "id_lo", "place", "of_hi", "of_lo")
+
+Cut = tuple[Any, Any]
+"""Places of windows of one document, in order, and for each the id of another that has it."""
 
 
 @dataclass(frozen=True)
@@ -177,12 +181,12 @@ class SubstringsDedup(Barrier):
 
     def windows(self, ctx: TaskContext) -> None:
         """One partition of documents: writes the windows with a repeated anchor; ``windows`` by
-        their hash, or ``regions``, the pieces of text that they make up, by shard."""
+        their hash, those of a document once, or ``regions``, the pieces of text that they make
+        up, by shard."""
         exact = self.params.method == "exact"
         hits = ctx.read("hits", partition=ctx.index, sort=("id_hi", "id_lo", "key"))
-        ids, key = packed_ids(hits), hits["key"].to_numpy()
-        wanted, first = np.unique(ids, return_index=True)
-        stop = np.append(first[1:], len(ids))
+        key = hits["key"].to_numpy()
+        wanted, first, stop = by_document(packed_ids(hits))
         count = 0
         for some in picked(ctx, wanted):
             units = self._units(some.texts)
@@ -195,19 +199,27 @@ class SubstringsDedup(Barrier):
                 self._write_windows(ctx, units, found, high, low)
         ctx.note("windows", count)
 
-    def _write_windows(
-        self, ctx: TaskContext, units: Units, found: Any, high: Any, low: Any
-    ) -> None:
-        import pyarrow as pa
-
+    def _windows(self, units: Units, found: Any) -> tuple[Any, Any, Any, Any]:
+        """Text, place, and two hashes of the windows that begin where `found` is 1."""
         count = int(np.count_nonzero(found))
         doc, place = np.empty((2, count), np.int64)
         key, check = np.empty((2, count), np.uint64)
         self._kernel.windows(
             units.values, units.start, self.params.length, found, doc, place, key, check
         )
-        columns = (key, check, high[doc], low[doc], place)
-        ctx.write("windows", pa.table(dict(zip(_WINDOW, columns, strict=True))), key)
+        return doc, place, key, check
+
+    def _write_windows(
+        self, ctx: TaskContext, units: Units, found: Any, high: Any, low: Any
+    ) -> None:
+        import pyarrow as pa
+
+        doc, _, key, check = self._windows(units, found)
+        order = np.lexsort((check, key, doc))
+        doc, key, check = doc[order], key[order], check[order]
+        once = begins(doc, key, check)  # what a text repeats itself needs no other document
+        columns = (key[once], check[once], high[doc[once]], low[doc[once]])
+        ctx.write("windows", pa.table(dict(zip(_WINDOW, columns, strict=True))), columns[0])
 
     def _write_regions(
         self, ctx: TaskContext, units: Units, found: Any, high: Any, low: Any
@@ -246,33 +258,39 @@ class SubstringsDedup(Barrier):
         return high & ~np.uint64((1 << (64 - bits)) - 1) if bits else np.zeros_like(high)
 
     def group(self, ctx: TaskContext) -> None:
-        """One partition of windows: writes ``cuts``, those that go, by document."""
+        """One partition of windows: writes those that go, by document, with another document that
+        has them: ``cuts`` by their hashes, or ``exact_cuts`` by their places."""
         import pyarrow as pa
 
-        pieces = self._shards(ctx) if self.params.method == "exact" else self._hashed(ctx)
+        first_stays = self.params.keep == "first"
         count = 0
-        for group, high, low, place in pieces:
-            ids = np.unique(join_ids(high, low), return_inverse=True)[1].astype(np.int64)
-            goes, other = repeated(
-                group, ids.reshape(-1), place, self.params.length, self.params.keep == "first"
-            )
-            other = other[goes]
-            columns = (high[goes], low[goes], place[goes], high[other], low[other])
-            table = pa.table(dict(zip(_CUT, columns, strict=True)))
-            ctx.write("cuts", table, columns[0])
-            count += len(other)
+        if self.params.method == "exact":
+            for group, high, low, place in self._shards(ctx):
+                doc = np.unique(join_ids(high, low), return_inverse=True)[1].reshape(-1)
+                goes, other = repeated(group, doc, place, self.params.length, first_stays)
+                other = other[goes]
+                columns = (high[goes], low[goes], place[goes], high[other], low[other])
+                table = pa.table(dict(zip(_EXACT_CUT, columns, strict=True)))
+                ctx.write("exact_cuts", table, columns[0])
+                count += len(other)
+        else:
+            rows = ctx.read("windows", partition=ctx.index, sort=_WINDOW)
+            key, check, high, low = (rows[name].to_numpy() for name in _WINDOW)
+            new = begins(key, check)
+            first = np.flatnonzero(new)[np.cumsum(new) - 1]
+            several = np.bincount(first, minlength=len(key))[first] > 1
+            goes = several & ~new if first_stays else several
+            last = np.append(np.flatnonzero(new)[1:], len(key))[np.cumsum(new) - 1] - 1
+            other = np.where(new, last, first)[goes]
+            ids = (high[goes], low[goes])
+            cuts = (*ids, key[goes], check[goes], high[other], low[other])
+            ctx.write("cuts", pa.table(dict(zip(_CUT, cuts, strict=True))), ids[0])
+            count = len(other)
         ctx.note("windows_cut", count)
 
-    def _hashed(self, ctx: TaskContext) -> Iterator[tuple[Any, Any, Any, Any]]:
-        """Group, id and place of the windows of a partition, in order."""
-        rows = ctx.read("windows", partition=ctx.index, sort=_WINDOW)
-        key, check, high, low, place = (rows[name].to_numpy() for name in _WINDOW)
-        new = np.ones(len(key), np.int64)
-        new[1:] = (key[1:] != key[:-1]) | (check[1:] != check[:-1])
-        yield np.cumsum(new), high, low, place
-
     def _shards(self, ctx: TaskContext) -> Iterator[tuple[Any, Any, Any, Any]]:
-        """The same of each shard of a partition, by comparing the units themselves."""
+        """Group, id and place of the windows of each shard of a partition, in order, by comparing
+        the units themselves."""
         rows = ctx.read("regions", partition=ctx.index, sort=("id_hi", "id_lo", "place"))
         high, low, start = (rows[name].to_numpy() for name in ("id_hi", "id_lo", "place"))
         shard = self._shard(high)
@@ -298,40 +316,93 @@ class SubstringsDedup(Barrier):
         """One partition of documents: writes ``verdicts`` with the spans that go."""
         import pyarrow as pa
 
-        cuts = ctx.read("cuts", partition=ctx.index, sort=("id_hi", "id_lo", "place"))
-        ids, place = packed_ids(cuts), cuts["place"].to_numpy()
-        of = packed_ids(cuts, "of_hi", "of_lo")
-        wanted, first = np.unique(ids, return_index=True)
-        stop = np.append(first[1:], len(ids))
+        goes = self._exact_cuts(ctx) if self.params.method == "exact" else self._hashed_cuts(ctx)
         lost: Counts = {}
-        before = left = 0
-        for some in picked(ctx, wanted, ("source",)):
-            units = self._units(some.texts)
-            spans, copies = [], []
-            for n, (row, text) in enumerate(zip(some.rows, some.texts, strict=True)):
-                here = slice(int(first[row]), int(stop[row]))
-                spans.append(spans_of(text, units, n, place[here], self.params.length))
-                names, counts = np.unique(of[here], return_counts=True)
+        before = left = changed = 0
+        for some, units, cuts in goes:
+            ids, spans, copies, sources = [], [], [], []
+            for n, (place, of) in enumerate(cuts):
+                if not len(place):
+                    continue
+                text = some.texts[n]
+                spans.append(spans_of(text, units, n, place, self.params.length))
+                names, counts = np.unique(of, return_counts=True)
                 copies.append(hex_ids(names[[int(np.argmax(counts))]])[0])
+                ids.append(some.ids[n])
+                sources.append(some.columns["source"][n])
                 before += len(text)
                 left += len(without(text, spans[-1]))
             chars = [sum(s[1::2]) - sum(s[::2]) for s in spans]
             table = pa.table(
                 {
-                    "id": pa.array(some.ids, pa.string()),
+                    "id": pa.array(ids, pa.string()),
                     "spans": pa.array(spans, pa.list_(pa.int64())),
                     "chars_removed": pa.array(chars, pa.int64()),
                     "copy_of": pa.array(copies, pa.string()),
                 }
             )
-            ctx.write("verdicts", table, hash_of_ids(some.ids))
-            add(lost, zip(some.columns["source"], chars, strict=True))
+            ctx.write("verdicts", table, hash_of_ids(ids))
+            add(lost, zip(sources, chars, strict=True))
+            changed += len(ids)
         ctx.balance(
             "characters of changed documents = left + removed",
             total=before, parts={"left": left, "removed": sum(lost.values())},
         )  # fmt: skip
-        ctx.note("changed", len(wanted))
+        ctx.note("changed", changed)
         ctx.note("chars_removed", lost)
+
+    def _exact_cuts(self, ctx: TaskContext) -> Iterator[tuple[Picked, Units, list[Cut]]]:
+        """Batches of documents with the places of the windows that go, in order, and for each a
+        document that has it."""
+        rows = ctx.read("exact_cuts", partition=ctx.index, sort=("id_hi", "id_lo", "place"))
+        wanted, first, stop = by_document(packed_ids(rows))
+        place, of = rows["place"].to_numpy(), packed_ids(rows, "of_hi", "of_lo")
+        for some in picked(ctx, wanted, ("source",)):
+            cuts = [(place[first[n] : stop[n]], of[first[n] : stop[n]]) for n in some.rows]
+            yield some, self._units(some.texts), cuts
+
+    def _hashed_cuts(self, ctx: TaskContext) -> Iterator[tuple[Picked, Units, list[Cut]]]:
+        """The same, where windows are known by their hashes: they are looked up again, and with
+        them those that a text repeats itself."""
+        hits = ctx.read("hits", partition=ctx.index, sort=("id_hi", "id_lo", "key"))
+        anchor = hits["key"].to_numpy()
+        wanted, first, stop = by_document(packed_ids(hits))
+        rows = ctx.read("cuts", partition=ctx.index, sort=("id_hi", "id_lo", "key", "check"))
+        ids, from_, to = by_document(packed_ids(rows))
+        key, check = rows["key"].to_numpy(), rows["check"].to_numpy()
+        of = packed_ids(rows, "of_hi", "of_lo")
+        for some in picked(ctx, wanted, ("source",)):
+            units = self._units(some.texts)
+            found = self._anchors(units, [anchor[first[n] : stop[n]] for n in some.rows])[2]
+            windows = self._windows(units, found)
+            bounds = np.searchsorted(windows[0], np.arange(len(some.ids) + 1))
+            own = join_ids(*split_ids(some.ids))
+            at, there = places(own, ids)
+            cuts = []
+            for n in range(len(some.ids)):
+                here = slice(int(bounds[n]), int(bounds[n + 1]))
+                known = slice(int(from_[at[n]]), int(to[at[n]])) if there[n] else slice(0)
+                held = (key[known], check[known], of[known])
+                cuts.append(self._own_cuts([w[here] for w in windows[1:]], held, own[n : n + 1]))
+            yield some, units, cuts
+
+    def _own_cuts(self, windows: Sequence[Any], cuts: Sequence[Any], own: Any) -> Cut:
+        """The windows (place, two hashes) of one document that go: those that it repeats itself,
+        and those among the cuts (two hashes, sorted, and another document)."""
+        order = np.lexsort(windows)
+        place, key, check = (column[order] for column in windows)
+        group = np.cumsum(begins(key, check), dtype=np.int64)
+        goes, _ = repeated(
+            group, np.zeros(len(group), np.int64), place, self.params.length,
+            self.params.keep == "first",
+        )  # fmt: skip
+        of = np.repeat(own, len(place))
+        at, there = places(key, cuts[0])
+        there = there & (cuts[1][at] == check) if len(cuts[0]) else there
+        of[there] = cuts[2][at[there]]
+        goes |= there
+        back = np.argsort(place[goes])
+        return place[goes][back], of[goes][back]
 
     def tally(self, ctx: TaskContext) -> None:
         """Adds up the partitions and stops where too much would go."""
