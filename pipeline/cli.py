@@ -115,6 +115,12 @@ def _run_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     sub = _verb(verbs, "plan", "plan a recipe and write RUN/plan.json, without running it")
     _recipe_arguments(sub)
     sub.add_argument("--out", required=True, metavar="RUN", help="the run folder")
+    sub = _verb(verbs, "estimate", "what a run will take, measured on a part of its input")
+    _recipe_arguments(sub)
+    sub.add_argument("--workers", type=int, help="worker processes (default: the cores here)")
+    sub.add_argument("--bytes", type=int, default=0,
+                     help="input bytes to measure on (default: 1/100, 8 MB at least)")  # fmt: skip
+    sub.add_argument("--against", metavar="RUN", help="a finished run, to compare with")
     sub = _verb(verbs, "validate", "check a recipe without listing inputs")
     sub.add_argument("recipe", metavar="RECIPE")
     sub.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides")
