@@ -134,7 +134,7 @@ _TO_FILL = re.compile(
     _FLAGS | re.IGNORECASE,
 )
 _NO_TEXT = re.compile(
-    r"<!--.*?(?:-->|\Z)|<(script|style|svg|template|title)\b.*?(?:</\1\s*>|\Z)|<[^>]*>",
+    r"<!--.*?(?:-->|\Z)|<(script|style|svg|template|title)\b.*?(?:</\1\s*>|\Z)|<[^<>]*>",
     _FLAGS | re.IGNORECASE,
 )
 _SPACE = re.compile(r"\s+", re.ASCII)
