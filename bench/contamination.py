@@ -2,35 +2,44 @@
 
     python -m bench.contamination [--quick] [--json] [--items N] [--rounds N]
 
-Items are planted between two paragraphs of an encyclopedia, as they are and changed in six ways;
-where ``CORPUSMILL_DATA`` has them, also in the rewordings of a language model. A row has the share
-that each side finds: ours with its default rules (``found``), with pieces of items too (``part``),
-and datatrove's filter with 13-grams as GPT-3 has them. Our side must name the item; the peer
-knows benchmarks only. False alarms are documents flagged among texts that hold no item, quotations
-that are known left out (``stages/decontaminate/certificate.json``), with the upper end of the 95 %
-interval. Speed is megabytes of text per CPU second of the whole command, start included.
+Items that the certificate calls visible are planted between two paragraphs of an encyclopedia, as
+they are and changed in nine ways (`bench.contamination_items`); where ``CORPUSMILL_DATA`` has them,
+also in the rewordings of a language model. A row has the share that each side finds: ours with its
+default rules (``found``), with pieces of items too (``part``), the rule of GPT-3 (``gpt3``), and
+datatrove's filter with 13-grams. Our side must name the item; the others know benchmarks only.
+False alarms are documents flagged among texts that hold no item, quotations that are known left out
+(``stages/decontaminate/certificate.json``), with the upper end of the 95 % interval. Speed is
+megabytes of text per CPU second of the whole command, start included.
 """
 
 from __future__ import annotations
 
 import argparse
-import random
-import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from corpusmill.pipeline.progress import to_stderr as say
-from corpusmill.stages.decontaminate.benchmarks import Benchmark, load
+from corpusmill.stages.decontaminate.benchmarks import load
 from corpusmill.stages.decontaminate.certificate import measurement, upper_95
 from corpusmill.stages.decontaminate.index import ContaminationIndex
 from corpusmill.stages.decontaminate.rules import METHODS, Rules
 
 from . import texts
+from .contamination_items import (
+    CHANGES,
+    FORMAT,
+    HALF,
+    LONG_HALF,
+    SHORT,
+    Gpt3,
+    planted_rows,
+    shares,
+)
 from .harness import (
     Bar,
     BenchError,
@@ -62,81 +71,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     return finish(lambda: measure(args), args.json)
 
 
-def _punctuated(text: str) -> str:
-    return re.sub(r"([.,?!()])", r" \1 ", text.upper()).replace('"', "“")
-
-
-def _numbers(text: str) -> str:
-    return re.sub(r"\d+", lambda m: str(int(m.group()) + 7) if len(m.group()) < 6 else "5", text)
-
-
-def _order(text: str) -> str:
-    return " ".join(sorted(re.split(r"(?<=[.?!]) ", text)))
-
-
-def _dropped(text: str) -> str:
-    rng = random.Random(len(text))
-    return " ".join(word for word in text.split(" ") if rng.random() > 0.1)
-
-
-def _half(text: str) -> str:
-    words = text.split(" ")
-    return " ".join(words[: (len(words) + 1) // 2])
-
-
-HALF, LONG_HALF = "first half", 13
-CHANGES: dict[str, Callable[[str], str]] = {
-    "as it is": str,
-    "upper case, punctuation": _punctuated,
-    "numbers changed": _numbers,
-    "sentences reordered": _order,
-    "words dropped": _dropped,
-    HALF: _half,
-}
-
-
-def rewordings(folder: Path, benchmarks: Sequence[Benchmark]) -> dict[tuple[str, str], str]:
-    """(benchmark, item) → the item in other words, where the data has such."""
-    ids = {b.name: {item.id for item in b.items} for b in benchmarks}
-    found: dict[tuple[str, str], str] = {}
-    for path in sorted((folder / "rephrase").glob("*.jsonl")):
-        for row in texts.rows(path):
-            item = str(row["item"])
-            item = f"HumanEval/{item}" if row["benchmark"] == "humaneval" else item
-            text = row["text"]["text"] if isinstance(row["text"], dict) else row["text"]
-            text = text.removeprefix("Question: ").split("\nAnswer:")[0]
-            if not text.strip():
-                continue  # the model gave nothing
-            if item not in ids[row["benchmark"]]:
-                raise BenchError(f"{path}: {row['benchmark']} has no item {item}")
-            found[row["benchmark"], item] = text
-    return found
-
-
-def planted_rows(
-    benchmarks: Sequence[Benchmark], most: int, folder: Path | None, filler: Sequence[str]
-) -> list[dict[str, Any]]:
-    """Rows ``{"id", "text", "set", "change", "item"}``."""
-    made: list[dict[str, Any]] = []
-
-    def add(name: str, change: str, item: str, text: str) -> None:
-        n = len(made)
-        around = filler[n % len(filler)], filler[(7 * n + 3) % len(filler)]
-        planted = f"{around[0]}\n\n{text}\n\n{around[1]}"
-        row = {"id": str(n), "text": planted, "set": name, "change": change, "item": item}
-        made.append({**row, "words": len(text.split())})
-
-    for benchmark in benchmarks:
-        step = max(1, len(benchmark.items) // most)
-        for change, function in CHANGES.items():
-            for item in benchmark.items[::step][:most]:
-                add(benchmark.name, change, item.id, function(item.question))
-    if folder is not None:
-        for number, ((name, key), text) in enumerate(rewordings(folder, benchmarks).items()):
-            add(name, f"reworded, {'other' if number % 2 else 'tuning'} half", key, text)
-    return made
-
-
 def measure(args: argparse.Namespace) -> Report:
     """The whole measurement, in a scratch folder."""
     scratch = Path(tempfile.mkdtemp(prefix="bench-contamination-"))
@@ -164,8 +98,9 @@ def _measure(args: argparse.Namespace, scratch: Path) -> Report:
     )  # fmt: skip
     peer = Peer(python, items, scratch)
     index = ContaminationIndex.build(benchmarks, Rules(part_percent=40))
-    rows = score(planted, index, peer)
-    flags, alarm_rows, documents = alarms(clean, index, peer)
+    gpt3 = Gpt3(benchmarks)
+    rows = score(planted, index, gpt3, peer)
+    flags, alarm_rows, documents = alarms(clean, index, gpt3, peer)
     speed = speeds(args, scratch, clean, source, peer)
     return Report(
         bench="contamination",
@@ -175,7 +110,17 @@ def _measure(args: argparse.Namespace, scratch: Path) -> Report:
         },
         rows=[*rows, *alarm_rows, *speed],
         bars=bars_of(rows, flags, documents, speed, folder is not None),
-        columns=("row", "what", "n", "found", "part", "other", "datatrove", "mb_per_cpu_second"),
+        columns=(
+            "row",
+            "what",
+            "n",
+            "found",
+            "part",
+            "other",
+            "gpt3",
+            "datatrove",
+            "mb_per_cpu_second",
+        ),
         notes=[
             "found, part, datatrove: shares of planted items, or documents flagged; other: planted "
             "texts in which (also) another item was found.",
@@ -205,10 +150,11 @@ class Peer:
 
 
 def score(
-    planted: Sequence[Mapping[str, Any]], index: ContaminationIndex, peer: Peer
+    planted: Sequence[Mapping[str, Any]], index: ContaminationIndex, gpt3: Gpt3, peer: Peer
 ) -> list[dict[str, Any]]:
     """One row a benchmark and change."""
     hits = index.find([row["text"] for row in planted])
+    rule = gpt3.find([row["text"] for row in planted])
     theirs = peer.found([{"id": r["id"], "text": r["text"]} for r in planted])
     groups: dict[tuple[str, str], list[int]] = {}
     for n, row in enumerate(planted):
@@ -226,6 +172,7 @@ def score(
             "found": round(sum(bool(m - {"part"}) for m in right) / len(members), 4),
             "part": round(sum(bool(m) for m in right) / len(members), 4),
             "other": sum(wrong),
+            "gpt3": round(sum(name in rule[n] for n in members) / len(members), 4),
             "datatrove": round(sum(theirs[n] == name for n in members) / len(members), 4),
             "by_method": {m: sum(m in r for r in right) for m in METHODS},
         })  # fmt: skip
@@ -233,7 +180,7 @@ def score(
 
 
 def alarms(
-    clean: Mapping[str, Mapping[str, str]], index: ContaminationIndex, peer: Peer
+    clean: Mapping[str, Mapping[str, str]], index: ContaminationIndex, gpt3: Gpt3, peer: Peer
 ) -> tuple[dict[str, int], list[dict[str, Any]], int]:
     """Documents flagged by each method, known quotations left out; rows; number of documents."""
     known = {(e["text"], item) for e in measurement()["passed_over"] for item in e["items"]}
@@ -244,8 +191,9 @@ def alarms(
         some = [{"id": i, "text": t} for i, t in zip(ids, bodies, strict=True)][::PEER_EVERY]
         theirs = sum(task is not None for task in peer.found(some))
         examples: list[str] = []
-        found = part = 0
+        found = part = rule = 0
         for at in range(0, len(bodies), 500):
+            rule += sum(bool(names) for names in gpt3.find(bodies[at : at + 500]))
             for offset, hits in enumerate(index.find(bodies[at : at + 500])):
                 wrong = [h for h in hits if (name, h.name) not in known]
                 for method in {h.method for h in wrong}:
@@ -255,7 +203,8 @@ def alarms(
                 examples += [f"{ids[at + offset]} {h.name} {h.method}" for h in wrong]
         rows.append({
             "row": f"clean {name}", "what": "documents flagged", "n": len(bodies), "found": found,
-            "part": part, "datatrove": f"{theirs} of {len(some)}", "examples": examples,
+            "part": part, "gpt3": rule, "datatrove": f"{theirs} of {len(some)}",
+            "examples": examples,
         })  # fmt: skip
         say(f"clean {name}: {found} of {len(bodies)}")
     return totals, rows, sum(map(len, clean.values()))
@@ -305,16 +254,16 @@ def bars_of(
     speed: Sequence[Mapping[str, Any]], full: bool,
 ) -> dict[str, Bar]:  # fmt: skip
     def share(change: str, column: str = "found", name: str = "") -> float:
-        chosen = [
-            r for r in rows
-            if (r["what"] == change or r["what"].startswith(change + ","))
-            and name in ("", r["row"])
-        ]  # fmt: skip
-        seen = sum(r["n"] for r in chosen)
-        return round(sum(r[column] * r["n"] for r in chosen) / seen, 4) if seen else 0.0
+        return shares(rows, change, column, name)
 
     ours, theirs = (row["mb_per_cpu_second"] for row in speed)
     bars = {
+        "least_of_format_edits": Bar(
+            min((r["found"] for r in rows if r["what"] in FORMAT), default=0.0), 1.0
+        ),
+        "short_with_answer": Bar(share(SHORT), 1.0),
+        "numbers_changed": Bar(share("numbers changed"), 0.97),
+        "sentences_reordered": Bar(share("sentences reordered"), 0.97),
         "gsm8k_numbers_changed": Bar(share("numbers changed", name="gsm8k"), 0.97),
         "gsm8k_sentences_reordered": Bar(share("sentences reordered", name="gsm8k"), 0.97),
         "gsm8k_first_half": Bar(share(HALF, name="gsm8k"), 0.9),
@@ -333,6 +282,9 @@ def bars_of(
         agree = all(flags[m] == committed[m] for m in METHODS)
         bars["false_alarms_as_committed"] = Bar(float(agree), 1.0)
     return bars
+
+
+__all__ = ["CHANGES", "alarms", "bars_of", "main", "measure", "planted_rows", "score", "speeds"]
 
 
 if __name__ == "__main__":

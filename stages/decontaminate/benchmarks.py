@@ -6,42 +6,39 @@ A folder with a ``registry.json`` is read by it::
      "benchmarks": [{"name": "gsm8k", "version": "test", "licence": "MIT", "source": "…",
                      "notice": "…", "files": ["gsm8k.jsonl"]}]}
 
-``source`` and ``notice`` may be left out. Without a registry every file is taken, by the layout
-that its first row shows; the benchmark is named after its folder (or, for several files in a
-folder, ``folder.stem``; at the top, the stem), its version is the digest of its file, its licence
+``source`` and ``notice`` may be left out; of a benchmark with ``"private": true`` reports have ids
+and counts, never text. Without a registry every file is taken, by the layout that its first row
+shows; the benchmark is named after its folder (or, for several files in a folder,
+``folder.stem``; at the top, the stem), its version is the digest of its file, its licence
 NOASSERTION. Layouts: the small schema itself (``id, question, answer?, options?, split?``), GSM8K,
-HumanEval, MBPP, MMLU, ARC (as published, and as prompts), HellaSwag, PIQA (with its
-``-labels.lst``), WinoGrande prompts, TruthfulQA (CSV). Files may be gzipped. Whatever cannot be
+HumanEval, MBPP, MMLU, ARC, HellaSwag, PIQA (with its ``-labels.lst`` too), WinoGrande, TruthfulQA,
+tasks of BIG-bench; as their authors publish them and as rows of a dataset on a hub. Files: JSON
+Lines, lists of rows in JSON, CSV, gzipped or not, Parquet, Arrow (a dataset on disk: its parts are
+one benchmark), and task files of lm-evaluation-harness that name data on disk. Whatever cannot be
 read in full is an AssetError: an item that was skipped would be an item that is never found.
 """
 
 from __future__ import annotations
 
-import csv
-import gzip
 import hashlib
-import io
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from corpusmill.pipeline.errors import AssetError
 
+from .benchmark_files import Rows, is_task, rows_of, task_rows
+from .layouts import LAYOUTS, Item
+
 SCHEMA: Final = "corpusmill/benchmarks/1"
-_IGNORED: Final = ("readme", "licence", "license", "notice", "copying", "sha256sums", ".")
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One question. `options` are the answers to choose from, the right one among them."""
-
-    id: str
-    question: str
-    answer: str = ""
-    options: tuple[str, ...] = ()
-    split: str = ""
+_IGNORED: Final = (
+    "readme", "licence", "license", "notice", "copying", "sha256sums", ".", "dataset_info.json",
+    "dataset_infos.json", "dataset_dict.json", "state.json",
+)  # fmt: skip
+_PART: Final = re.compile(r"-[0-9]{5}-of-[0-9]{5}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +50,8 @@ class Benchmark:
     licence: str
     digest: str
     items: tuple[Item, ...]
+    private: bool = False
+    """Whether no report may show what its items say."""
 
 
 def load(folder: str | Path) -> list[Benchmark]:
@@ -74,12 +73,14 @@ def load(folder: str | Path) -> list[Benchmark]:
 
 
 def _refuse_copies(loaded: list[Benchmark], root: Path) -> None:
-    by_digest: dict[str, str] = {}
+    by_content: dict[str, str] = {}
     for benchmark in loaded:
-        other = by_digest.setdefault(benchmark.digest, benchmark.name)
+        said = sorted(f"{i.question.strip()}\0{i.answer.strip()}" for i in benchmark.items)
+        content = hashlib.sha256("\1".join(said).encode("utf-8", "surrogatepass")).hexdigest()
+        other = by_content.setdefault(content, benchmark.name)
         if other != benchmark.name:
             raise AssetError(
-                f"{root}: {benchmark.name!r} and {other!r} are the same file",
+                f"{root}: {benchmark.name!r} and {other!r} hold the same items",
                 hint="remove one: its items would be counted twice",
             )
 
@@ -92,25 +93,31 @@ def _registered(registry: Path) -> list[Benchmark]:
         entries = [_entry(entry) for entry in content["benchmarks"]]
     except (OSError, ValueError, KeyError, TypeError) as e:
         raise AssetError(f"{registry}: malformed: {e!r}") from e
-    listed = {file for _, files in entries for file in files}
+    listed = {registry.parent / file for _, files in entries for file in files}
+    listed |= {data for path in sorted(listed) if is_task(path) for data in _data_of(path)}
     for path in _files(registry.parent):
-        relative = path.relative_to(registry.parent).as_posix()
-        if relative not in listed and relative != registry.name:
+        if path not in listed and path != registry:
             raise AssetError(f"{path}: not in {registry.name}", hint="list it there or remove it")
     return [
-        _read(
-            [registry.parent / file for file in files],
-            head["name"], head["version"], head["licence"],
+        replace(
+            _read(
+                [registry.parent / file for file in files],
+                head["name"], head["version"], head["licence"],
+            ),
+            private=head["private"] == "True",
         )
         for head, files in entries
     ]  # fmt: skip
 
 
 def _entry(entry: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
-    unknown = set(entry) - {"name", "version", "licence", "source", "notice", "files"}
+    unknown = set(entry) - {"name", "version", "licence", "source", "notice", "files", "private"}
     if unknown:
         raise ValueError(f"unknown keys {sorted(unknown)}")
     head = {key: str(entry[key]) for key in ("name", "version", "licence")}
+    if not isinstance(entry.get("private", False), bool):
+        raise ValueError(f"benchmark {head['name']!r}: private is true or false")
+    head["private"] = str(entry.get("private", False))
     if not head["name"] or "/" in head["name"] or not entry["files"]:
         raise ValueError(f"benchmark {head['name']!r}: needs a name without / and files")
     return head, [str(file) for file in entry["files"]]
@@ -118,16 +125,23 @@ def _entry(entry: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
 
 def _discovered(root: Path) -> list[Benchmark]:
     paths = [p for p in _files(root) if not p.name.endswith("-labels.lst")]
-    loaded = []
+    data = {place for path in paths if is_task(path) for place in _data_of(path)}
+    groups: dict[tuple[Path, str], list[Path]] = {}
     for path in paths:
-        stem = path.name.partition(".")[0]
-        if path.parent == root:
+        if path not in data:
+            stem = _PART.sub("", path.name.partition(".")[0])
+            key = stem if _PART.search(path.name.partition(".")[0]) else path.name
+            groups.setdefault((path.parent, key), []).append(path)
+    loaded = []
+    for (parent, _), parts in groups.items():
+        stem = _PART.sub("", parts[0].name.partition(".")[0])
+        if parent == root:
             name = stem
         else:
-            alone = sum(p.parent == path.parent for p in paths) == 1
-            name = path.parent.relative_to(root).as_posix().replace("/", ".")
+            alone = sum(p == parent for p, _ in groups) == 1
+            name = parent.relative_to(root).as_posix().replace("/", ".")
             name = name if alone else f"{name}.{stem}"
-        loaded.append(_read([path], name, "", "NOASSERTION"))
+        loaded.append(_read(parts, name, "", "NOASSERTION"))
     return loaded
 
 
@@ -143,13 +157,15 @@ def _read(paths: list[Path], name: str, version: str, licence: str) -> Benchmark
     items: list[Item] = []
     digest = hashlib.sha256()
     for path in paths:
-        try:
-            raw = path.read_bytes()
-            digest.update(hashlib.sha256(raw).digest())
-            content = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")
-        except (OSError, EOFError, UnicodeDecodeError) as e:
-            raise AssetError(f"{path}: unreadable: {e}") from e
-        items += _items(path, content)
+        raw = _bytes(path)
+        digest.update(hashlib.sha256(raw).digest())
+        if is_task(path):
+            places, groups = task_rows(path, raw)
+            for place, rows in zip(places, groups, strict=True):
+                digest.update(hashlib.sha256(_bytes(place)).digest())
+                items += _items(place, rows, len(items))
+        else:
+            items += _items(path, rows_of(path, raw), len(items))
     seen: set[str] = set()
     for item in items:
         if item.id in seen:
@@ -161,8 +177,19 @@ def _read(paths: list[Path], name: str, version: str, licence: str) -> Benchmark
     )
 
 
-def _items(path: Path, content: str) -> list[Item]:
-    rows = _csv(path, content) if ".csv" in path.suffixes else _jsonl(path, content)
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as e:
+        raise AssetError(f"{path}: unreadable: {e}") from e
+
+
+def _data_of(task: Path) -> list[Path]:
+    return task_rows(task, _bytes(task))[0]
+
+
+def _items(path: Path, rows: Rows, before: int) -> list[Item]:
+    """`before`: items of the benchmark in earlier files, for those that are known by their row."""
     if not rows:
         raise AssetError(f"{path}: holds no item")
     reader = next((read for keys, read in LAYOUTS if keys <= set(rows[0])), None)
@@ -175,36 +202,14 @@ def _items(path: Path, content: str) -> list[Item]:
     items = []
     for number, row in enumerate(rows):
         try:
-            item = reader(row if labels is None else {**row, "label": labels[number]}, number)
+            row = row if labels is None else {**row, "label": labels[number]}
+            item = reader(row, before + number)
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as e:
             raise AssetError(f"{path}: row {number + 1} is malformed: {e!r}") from e
         if not item.question.strip() or not item.id:
             raise AssetError(f"{path}: row {number + 1} has no question or no id")
         items.append(item)
     return items
-
-
-def _jsonl(path: Path, content: str) -> list[dict[str, Any]]:
-    rows = []
-    for number, line in enumerate(content.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except ValueError as e:
-            raise AssetError(f"{path}:{number}: not JSON: {e}") from e
-        if not isinstance(row, dict):
-            raise AssetError(f"{path}:{number}: not an object")
-        rows.append(row)
-    return rows
-
-
-def _csv(path: Path, content: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = list(csv.DictReader(io.StringIO(content, newline="")))
-    for number, row in enumerate(rows, 1):
-        if None in row or None in row.values():
-            raise AssetError(f"{path}: row {number} has another number of fields than the head")
-    return rows
 
 
 def _labels(path: Path, rows: int) -> list[int] | None:
@@ -221,87 +226,4 @@ def _labels(path: Path, rows: int) -> list[int] | None:
     return values
 
 
-Row = Mapping[str, Any]
-
-
-def _small(row: Row, number: int) -> Item:
-    unknown = set(row) - {"id", "question", "answer", "options", "split"}
-    if unknown:
-        raise ValueError(f"unknown keys {sorted(unknown)}")
-    return Item(
-        str(row["id"]), _text(row["question"]), _text(row.get("answer", "")),
-        tuple(_text(o) for o in row.get("options", ())), str(row.get("split", "")),
-    )  # fmt: skip
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
-    return value
-
-
-def _gsm8k(row: Row, number: int) -> Item:
-    return Item(str(number), _text(row["question"]), _text(row["answer"]))
-
-
-def _humaneval(row: Row, number: int) -> Item:
-    return Item(_text(row["task_id"]), _text(row["prompt"]), _text(row["canonical_solution"]))
-
-
-def _mbpp(row: Row, number: int) -> Item:
-    return Item(str(row["task_id"]), _text(row["text"]), _text(row["code"]))
-
-
-def _mmlu(row: Row, number: int) -> Item:
-    options = tuple(_text(o) for o in row["choices"])
-    return Item(str(row["index"]), _text(row["question"]), _text(row["answer"]), options)
-
-
-def _arc(row: Row, number: int) -> Item:
-    choices = {c["label"]: _text(c["text"]) for c in row["question"]["choices"]}
-    stem = _text(row["question"]["stem"])
-    return Item(str(row["id"]), stem, choices[row["answerKey"]], tuple(choices.values()))
-
-
-def _prompt(row: Row, number: int) -> Item:
-    options = tuple(_text(o) for o in row["choices"])
-    question = _text(row["query"]).removeprefix("Question: ")
-    return Item(str(number), question, options[row["gold"]], options)
-
-
-def _hellaswag(row: Row, number: int) -> Item:
-    options = tuple(_text(o) for o in row["endings"])
-    return Item(str(row["ind"]), _text(row["ctx"]), options[int(row["label"])], options)
-
-
-def _piqa(row: Row, number: int) -> Item:
-    options = (_text(row["sol1"]), _text(row["sol2"]))
-    answer = options[row["label"]] if "label" in row else ""
-    return Item(str(number), _text(row["goal"]), answer, options)
-
-
-def _winogrande(row: Row, number: int) -> Item:
-    contexts = [_text(c) for c in row["context_options"]]
-    return Item(str(number), f"{contexts[row['gold']]} {_text(row['continuation'])}")
-
-
-def _truthfulqa(row: Row, number: int) -> Item:
-    both = (row["Correct Answers"], row["Incorrect Answers"])
-    options = tuple(o.strip() for text in both for o in _text(text).split(";") if o.strip())
-    return Item(str(number), _text(row["Question"]), _text(row["Best Answer"]), options)
-
-
-LAYOUTS: Final[tuple[tuple[set[str], Callable[[Row, int], Item]], ...]] = (
-    ({"task_id", "prompt", "canonical_solution"}, _humaneval),
-    ({"task_id", "text", "code"}, _mbpp),
-    ({"index", "question", "choices", "answer"}, _mmlu),
-    ({"id", "question", "answerKey"}, _arc),
-    ({"query", "choices", "gold"}, _prompt),
-    ({"ctx", "endings", "ind"}, _hellaswag),
-    ({"goal", "sol1", "sol2"}, _piqa),
-    ({"context_options", "continuation", "gold"}, _winogrande),
-    ({"Question", "Best Answer", "Correct Answers", "Incorrect Answers"}, _truthfulqa),
-    ({"id", "question"}, _small),
-    ({"question", "answer"}, _gsm8k),
-)
-"""Keys that a first row must have, and the reader of such rows. The first that fits is taken."""
+__all__ = ["SCHEMA", "Benchmark", "Item", "load"]

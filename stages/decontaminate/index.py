@@ -41,6 +41,7 @@ from corpusmill.stages.words import WordTable, tokenise
 from . import overlap, stems
 from .benchmarks import Benchmark
 from .items import Entry, entries_of
+from .markup import unmarked
 from .overlap import GRAM
 from .paraphrase import Paraphrases
 from .rules import Rules
@@ -160,7 +161,7 @@ class ContaminationIndex:
 
     def find(self, texts: Sequence[str]) -> list[list[Hit]]:
         """The items in each text, by where they start; every item at most once a text."""
-        table = tokenise(texts)
+        table = tokenise([unmarked(text) for text in texts])
         matches: dict[tuple[int, int], tuple[str, float, int, int]] = {}
         for document, number, places, item_places in self._candidates(table):
             first, last = int(table.doc_start[document]), int(table.doc_start[document + 1])
@@ -182,7 +183,7 @@ class ContaminationIndex:
         found: list[list[Hit]] = [[] for _ in texts]
         for (document, number), (method, coverage, low, high) in matches.items():
             entry = self.entries[number]
-            raw = texts[document].encode("utf-8", "surrogatepass")
+            raw = unmarked(texts[document]).encode("utf-8", "surrogatepass")
             start, end = (
                 len(raw[: int(b)].decode("utf-8", "surrogatepass"))
                 for b in (table.start[low], table.end[high - 1])
@@ -293,16 +294,21 @@ class ContaminationIndex:
             if start < 0 or not np.array_equal(words[start : start + size], entry.words):
                 continue
             end = start + size
-            near = self.rules.near_words
-            sides = (words[end : end + near], words[max(0, start - near) : start])
-            seen = [other for other in entry.others if any(overlap.holds(s, other) for s in sides)]
-            right = len(entry.answer) > 0 and any(overlap.holds(s, entry.answer) for s in sides)
+            seen = [other for other in entry.others if self._is_near(words, start, end, other)]
+            right = len(entry.answer) > 0 and self._is_near(words, start, end, entry.answer)
             evidence = size + sum(len(other) for other in seen)
             enough = right or len(seen) >= 2 or any(len(other) >= 3 for other in seen)
             alone = size >= self.rules.alone_words and entry.kind == "question"
             if alone or (enough and evidence >= self.rules.short_evidence):
                 return "short", 1.0, start, end
         return None
+
+    def _is_near(self, words: U64, start: int, end: int, other: U64) -> bool:
+        """Whether `other` begins soon behind `end`, or ends shortly before `start`."""
+        most = self.rules.near_words + len(other)
+        return overlap.holds(words[end : end + most], other) or overlap.holds(
+            words[max(0, start - most) : start], other
+        )
 
 
 def coverage_report(

@@ -12,6 +12,7 @@ from corpusmill.stages.unicode_data import fold
 from corpusmill.stages.words import WordTable, tokenise
 
 from .benchmarks import Benchmark
+from .markup import unmarked
 from .overlap import GRAM
 from .rules import Rules
 
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An item as words: `words` the question (or, where that is too short, the longest option),
-    `others` the word sequences of which one must stand near (short items only)."""
+    """An item as words: `words` the question (or, where that is too short, the answer or an
+    option), `others` the word sequences of which one must stand near (short items only)."""
 
     benchmark: str
     item: str
@@ -32,7 +33,7 @@ class Entry:
     others: tuple[U64, ...]
     answer: U64
     kind: Literal["long", "question", "answer"]
-    """What `words` are: a long question, a short one, or the longest answer."""
+    """What `words` are: a long question, a short one, or an answer."""
 
 
 def entries_of(
@@ -42,7 +43,7 @@ def entries_of(
     `spelling`, by hash."""
     texts: list[str] = []
     for item in benchmark.items:
-        texts += [item.question, item.answer, *item.options]
+        texts += map(unmarked, (item.question, item.answer, *item.options))
     table = tokenise(texts)
     if spelling is not None:
         _spell(table, spelling)
@@ -66,9 +67,13 @@ def _entry(benchmark: str, item: str, parts: list[U64], rules: Rules) -> Entry |
         if most < rules.short_evidence or (not others and len(question) < rules.alone_words):
             return None
         return Entry(benchmark, item, question, tuple(others.values()), answer, "question")
-    # A question of a word or two is found from its longest answer, if that is long enough.
-    anchor = max(others.values(), key=len, default=question)
-    if len(question) == 0 or len(anchor) < max(GRAM, rules.short_evidence - len(question)):
+    # A question of a word or two is found from its answer, or the longest option where that is
+    # too short.
+    least = max(GRAM, rules.short_evidence - len(question))
+    anchor = answer
+    if len(answer) < least:
+        anchor = max(others.values(), key=len, default=question)
+    if len(question) == 0 or len(anchor) < least:
         return None
     return Entry(benchmark, item, anchor, (question,), question, "answer")
 

@@ -8,6 +8,7 @@ tags would split the n-grams.
 from __future__ import annotations
 
 import difflib
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -23,20 +24,29 @@ from .rules import Rules
 
 @dataclass(frozen=True)
 class NgramParams:
-    """`benchmarks`: the folder. `action`: "drop" documents with a hit, or "annotate" them.
-    `public`: items (``benchmark/item``) whose finding is to be passed over, since they quote what
-    is known to be public. `rules`: see `Rules`."""
+    """`benchmarks`: the folder. `action`: "drop" documents with a hit, "annotate" them, or "cut"
+    what was found out of them, with `cut_margin` characters on both sides, up to a space; pieces
+    of fewer than `cut_least` characters go too, and documents with more than `cut_most` hits are
+    dropped (200, 200 and 10 in GPT-3: Brown et al. 2020, appendix C). `public`: items
+    (``benchmark/item``) whose finding is to be passed over, since they quote what is known to be
+    public. `rules`: see `Rules`."""
 
     benchmarks: Asset
-    action: Literal["drop", "annotate"] = "drop"
+    action: Literal["drop", "cut", "annotate"] = "drop"
     public: tuple[str, ...] = ()
     rules: Rules = field(default_factory=Rules)
+    cut_margin: int = 200
+    cut_least: int = 200
+    cut_most: int = 10
 
     def __post_init__(self) -> None:
-        if self.action not in ("drop", "annotate"):
+        if self.action not in ("drop", "cut", "annotate"):
             raise ConfigError(
-                f"decontaminate.ngram: action={self.action!r}", hint="write drop or annotate"
+                f"decontaminate.ngram: action={self.action!r}", hint="write drop, cut or annotate"
             )
+        for name in ("cut_margin", "cut_least", "cut_most"):
+            if getattr(self, name) < 0:
+                raise ConfigError(f"decontaminate.ngram: {name}={getattr(self, name)} is negative")
         for name in self.public:
             if "/" not in name:
                 raise ConfigError(
@@ -46,10 +56,11 @@ class NgramParams:
 
 class Ngram(Stage):
     """Drops with reason ``contaminated`` (value: ``benchmark/item`` of the first hit in the text),
-    or writes ``contamination_hits`` and, where there are any, ``contamination_first``."""
+    or writes ``contamination_hits`` and, where there are any, ``contamination_first``; with "cut"
+    both, and drops where nothing would be left."""
 
     name = "decontaminate.ngram"
-    version = 2
+    version = 3
     kind = "decide"
     Params = NgramParams
     params: NgramParams
@@ -57,9 +68,11 @@ class Ngram(Stage):
     def __init__(self, params: NgramParams) -> None:
         super().__init__(params)
         self.writes: Mapping[str, SignalType] = {}
-        if params.action == "annotate":
+        if params.action != "drop":
             self.writes = {"contamination_hits": "int", "contamination_first": "str"}
-        self.reasons = ("contaminated",) if params.action == "drop" else ()
+        self.reasons = ("contaminated",) if params.action != "annotate" else ()
+        self.edits_text = params.action == "cut"  # type: ignore[misc]
+        self._private: set[str] = set()
         self._index: ContaminationIndex | None = None
         self._texts: dict[str, str] = {}
 
@@ -68,6 +81,7 @@ class Ngram(Stage):
         be read in full, ConfigError for an item of `public` that is in no benchmark."""
         benchmarks = load(self.params.benchmarks)
         _check_public(self.params.public, benchmarks)
+        self._private = {b.name for b in benchmarks if b.private}
         self._index = ContaminationIndex.build(benchmarks, self.params.rules)
 
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
@@ -93,16 +107,41 @@ class Ngram(Stage):
         return [
             (h.start, h.end, f"{h.name} by {h.method}, {h.coverage:.0%}: {self._texts[h.name]}")
             for h in hits
-            if h.name not in self.params.public
+            if h.name not in self.params.public and h.benchmark not in self._private
         ]
 
     def _one(self, document: Document, hits: list[Hit]) -> Outcome:
         if self.params.action == "drop":
             return Drop("contaminated", hits[0].name) if hits else document
+        if self.params.action == "cut" and hits:
+            params = self.params
+            left = cut(document.text, hits, params.cut_margin, params.cut_least)
+            if not left or len(hits) > params.cut_most:
+                return Drop("contaminated", hits[0].name)
+            raw = document.text.encode("utf-8", "surrogatepass")
+            document.meta.setdefault("text_sha256_raw", hashlib.sha256(raw).hexdigest())
+            document.text = left
         document.signals["contamination_hits"] = len(hits)
         if hits:
             document.signals["contamination_first"] = hits[0].name
         return document
+
+
+def cut(text: str, hits: Sequence[Hit], margin: int, least: int) -> str:
+    """What is left of `text` without the `hits` and `margin` characters on both sides of each, up
+    to the next space: pieces of `least` characters or more, an empty line between them."""
+    pieces = []
+    at = 0
+    for start, end in [*sorted((h.start, h.end) for h in hits), (len(text) + margin, 0)]:
+        stop = max(0, start - margin)
+        if stop < len(text):
+            stop = max(at, text.rfind(" ", at, stop + 1))
+        piece = text[at:stop].strip()
+        if len(piece) >= max(1, least):
+            pieces.append(piece)
+        space = text.find(" ", end + margin)
+        at = max(at, len(text) if space < 0 else space)
+    return "\n\n".join(pieces)
 
 
 def _check_public(public: Sequence[str], benchmarks: Sequence[Benchmark]) -> None:

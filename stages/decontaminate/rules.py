@@ -23,7 +23,7 @@ class Rules:
     (`run_words`, also the least that ngram takes; `run_percent`), window (`window_percent`;
     below `free_words` words `order_percent`, in order) and part. For shorter ones, `alone_words`:
     words of a question that counts without an answer; `near_words`: how many words from the
-    question the answer may stand; `short_evidence`: words of question and answers together.
+    question the answer may begin or end; `short_evidence`: words of question and answers together.
 
     `part_bits`: rarity that a run of words must have to stand for its item, of which it must be
     `part_percent` (0, the default: no such search). `paraphrase_bits`, `paraphrase_percent`,

@@ -23,7 +23,8 @@ def contamination_jsonl(
     """Reads rows with a field ``text`` and writes each, in order, with one field more.
 
     ``contamination``: a list, empty where clean, of ``{"benchmark", "item", "method", "coverage",
-    "start", "end", "text"}``, ``text`` being the matched characters ``start:end``. All else passes
+    "start", "end", "text"}``, ``text`` being the matched characters ``start:end``, empty
+    where the benchmark is private. All else passes
     through. A path that ends in ``.gz`` is compressed. Returns ``{"rows", "contaminated",
     "benchmarks": [{"benchmark", "version", "items", "visible", "found", "by_method",
     "false_alarms"}]}``, the last two as in `corpusmill.stages.decontaminate.certificate`. Raises
@@ -31,6 +32,7 @@ def contamination_jsonl(
     """
     benchmarks = load(benchmarks_dir)
     index = ContaminationIndex.build(benchmarks)
+    private = {b.name for b in benchmarks if b.private}
     every: list[Hit] = []
     rows = contaminated = 0
     with RowWriter(out_path) as out:
@@ -38,7 +40,11 @@ def contamination_jsonl(
             found = index.find([row["text"] for row in batch])
             for row, hits in zip(batch, found, strict=True):
                 row["contamination"] = [
-                    {**asdict(h), "text": row["text"][h.start : h.end]} for h in hits
+                    {
+                        **asdict(h),
+                        "text": "" if h.benchmark in private else row["text"][h.start : h.end],
+                    }
+                    for h in hits
                 ]
                 out.write(row)
                 rows += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench import contamination as bench
+from bench.contamination_items import Gpt3
 from corpusmill.stages.decontaminate.benchmarks import Benchmark, Item
 
 TEXT = 'Tom has 3 red, 12 blue pens. "How many" are there (in all)? Zoe knows 1234567.'
@@ -15,6 +16,13 @@ TEXT = 'Tom has 3 red, 12 blue pens. "How many" are there (in all)? Zoe knows 12
     [
         ("as it is", TEXT),
         ("numbers changed", TEXT.replace("3 red, 12", "10 red, 19").replace("1234567", "5")),
+        ("upper case", TEXT.upper()),
+        ("HTML", "<p><b>Tom</b> has 3 red, 12 blue pens.</p>\n<p>&quot;How many&quot; <b>are</b> there"
+                 " (in all)? Zoe knows 1234567.</p>"),
+        ("8 words a line",
+         'Tom has 3 red, 12 blue pens. "How\nmany" are there (in all)? Zoe knows 1234567.'),
+        ("markup", '* Tom has $3$ **red,** $12$ blue pens.\n* "How many" are **there** (in all)? Zoe'
+                   " knows $1234567$."),
         ("first half", 'Tom has 3 red, 12 blue pens. "How'),
         ("sentences reordered",
          '"How many" are there (in all)? Tom has 3 red, 12 blue pens. Zoe knows 1234567.'),
@@ -25,22 +33,42 @@ def test_changes(change: str, expected: str) -> None:
 
 
 def test_planted_rows() -> None:
-    items = tuple(Item(str(n), f"question number {n}") for n in range(10))
-    rows = bench.planted_rows([Benchmark("b", "1", "", "0", items)], 5, None, ["one", "two"])
-    assert len(rows) == 5 * len(bench.CHANGES)
+    items = tuple(
+        Item(str(n), f"What has the keeper of lighthouse {n} in store?", f"oil for {n} nights")
+        for n in range(10)
+    )
+    unseen = Item("x", "Who?", "he")
+    benchmark = Benchmark("b", "1", "", "0", (*items, unseen))
+    rows = bench.planted_rows([benchmark], 5, None, ["one", "two"])
+    assert len(rows) == 5 * (len(bench.CHANGES) + 1)
     assert {row["item"] for row in rows} == {"0", "2", "4", "6", "8"}
-    assert rows[0]["text"] == "one\n\nquestion number 0\n\ntwo"
-    assert rows[0]["words"] == 3
+    assert rows[0]["text"] == f"one\n\n{items[0].question}\n{items[0].answer}\n\ntwo"
+    assert rows[0]["words"] == 13
+
+
+def test_the_rule_of_gpt3() -> None:
+    words = [f"w{n}" for n in range(20)]
+    rule = Gpt3([Benchmark("b", "1", "", "0", (Item("0", " ".join(words)),))])
+    texts = [
+        " ".join(words[3:16]), " ".join(words[3:15]), " ".join(words[3:15]) + " w99", "",
+        " ".join(words).upper().replace(" ", ", "), " ".join(words[:12]), " ".join(words[12:]),
+    ]  # fmt: skip
+    assert [bool(names) for names in rule.find(texts)] == [
+        True, False, False, False, True, False, False,
+    ]  # fmt: skip
 
 
 def test_bars() -> None:
     rows = [
         {"row": "gsm8k", "what": "numbers changed", "n": 10, "found": 0.9, "part": 1.0},
+        {"row": "gsm8k", "what": "HTML", "n": 10, "found": 0.8, "part": 1.0},
         {"row": "mmlu", "what": "words dropped", "n": 30, "found": 0.5, "part": 0.5},
         {"row": "gsm8k", "what": "words dropped", "n": 10, "found": 0.9, "part": 0.9},
     ]
     speed = [{"mb_per_cpu_second": 6.0}, {"mb_per_cpu_second": 2.0}]
     bars = bench.bars_of(rows, {"paraphrase": 0}, 3000, speed, False)
+    assert bars["least_of_format_edits"].value == 0.8
+    assert bars["numbers_changed"].value == 0.9
     assert bars["gsm8k_numbers_changed"].plain()["holds"] is False
     assert bars["gsm8k_words_dropped"].value == 0.9
     assert bars["speed_over_datatrove"].value == 3.0

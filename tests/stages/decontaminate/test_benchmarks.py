@@ -8,6 +8,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from corpusmill.pipeline.errors import AssetError
@@ -43,6 +45,30 @@ LAYOUTS: list[tuple[dict[str, Any], Item]] = [
     ({"goal": "Boil", "sol1": "heat", "sol2": "cool"}, Item("0", "Boil", "", ("heat", "cool"))),
     ({"context_options": ["Sarah so Sarah", "Sarah so Maria"], "continuation": "won.", "gold": 1},
      Item("0", "Sarah so Maria won.")),
+    ({"sentence": "Sarah so _ won.", "option1": "Sarah", "option2": "Maria", "answer": "2"},
+     Item("0", "Sarah so Maria won.")),
+    ({"sentence": "Sarah so _ won.", "option1": "Sarah", "option2": "Maria", "answer": ""},
+     Item("0", "Sarah so _ won.", "", ("Sarah", "Maria"))),
+    ({"task_id": 2, "prompt": "Write it.", "code": "pass", "source_file": "x"},
+     Item("2", "Write it.", "pass")),
+    ({"question": "Q?", "subject": "law", "choices": ["a", "b"], "answer": 1},
+     Item("0", "Q?", "b", ("a", "b"), "law")),
+    ({"question": "Q?", "choices": ["a", "b"], "answer": "A"}, Item("0", "Q?", "a", ("a", "b"))),
+    ({"id": "M", "question": "Q?", "answerKey": "2",
+      "choices": {"text": ["a", "b"], "label": ["1", "2"]}}, Item("M", "Q?", "b", ("a", "b"))),
+    ({"ind": 9, "ctx": "A man", "endings": ["sits.", "runs."], "label": ""},
+     Item("9", "A man", "", ("sits.", "runs."))),
+    ({"goal": "Boil", "sol1": "heat", "sol2": "cool", "label": 0},
+     Item("0", "Boil", "heat", ("heat", "cool"))),
+    ({"goal": "Boil", "sol1": "heat", "sol2": "cool", "label": -1},
+     Item("0", "Boil", "", ("heat", "cool"))),
+    ({"question": "Q?", "best_answer": "a", "correct_answers": ["a", "c"], "incorrect_answers": ["b"],
+      "type": "x"}, Item("0", "Q?", "a", ("a", "c", "b"))),
+    ({"question": "Q?", "mc1_targets": {"choices": ["a", "b"], "labels": [0, 1]}},
+     Item("0", "Q?", "b", ("a", "b"))),
+    ({"input": "Q?", "target_scores": {"a": 0, "b": 1}}, Item("0", "Q?", "b", ("a", "b"))),
+    ({"input": "Q?", "target": "a"}, Item("0", "Q?", "a")),
+    ({"input": "Q?", "target": ["a", "b"]}, Item("0", "Q?", "a", ("a", "b"))),
 ]  # fmt: skip
 
 
@@ -130,7 +156,7 @@ def test_unreadable_and_missing(tmp_path: Path) -> None:
 def test_the_same_file_twice(tmp_path: Path) -> None:
     for name in ("a", "b"):
         write(tmp_path / f"{name}.jsonl", [{"question": "Q?", "answer": "A"}])
-    with pytest.raises(AssetError, match="are the same file"):
+    with pytest.raises(AssetError, match="hold the same items"):
         load(tmp_path)
 
 
@@ -186,3 +212,135 @@ def test_the_full_sets_are_read_as_published() -> None:
         "hellaswag": 1000, "humaneval": 164, "mbpp": 974, "mmlu": 14042, "piqa": 1838,
         "truthfulqa": 817, "winogrande": 1267,
     }  # fmt: skip
+
+
+GSM = [{"question": f"Q{n}?", "answer": str(n)} for n in range(5)]
+READ = tuple(Item(str(n), f"Q{n}?", str(n)) for n in range(5))
+
+
+def test_json_lists_and_bigbench_tasks(tmp_path: Path) -> None:
+    (tmp_path / "list.json").write_text(json.dumps(GSM))
+    (tmp_path / "lines.json").write_text("".join(json.dumps(r) + "\n" for r in GSM[:3]))
+    task = {"name": "t", "examples": [{"input": "Q?", "target_scores": {"yes": 1, "no": 0}}]}
+    (tmp_path / "task.json").write_text(json.dumps(task))
+    (tmp_path / "packed.json.gz").write_bytes(gzip.compress(json.dumps(GSM[:2]).encode()))
+    assert {b.name: b.items for b in load(tmp_path)} == {
+        "list": READ, "lines": READ[:3], "packed": READ[:2],
+        "task": (Item("0", "Q?", "yes", ("yes", "no")),),
+    }  # fmt: skip
+
+
+def test_a_dataset_on_disk_is_one_benchmark_from_its_parts(tmp_path: Path) -> None:
+    folder = tmp_path / "mine" / "test"
+    folder.mkdir(parents=True)
+    for n, rows in enumerate((GSM[:3], GSM[3:])):
+        table = pa.Table.from_pylist(rows)
+        part = str(folder / f"data-{n:05}-of-00002.arrow")
+        with pa.OSFile(part, "wb") as file, pa.ipc.new_stream(file, table.schema) as out:
+            out.write_table(table)
+    for name in ("state.json", "dataset_info.json"):
+        (folder / name).write_text("{}")
+    (folder.parent / "dataset_dict.json").write_text('{"splits": ["test"]}')
+    (benchmark,) = load(tmp_path)
+    assert (benchmark.name, benchmark.items) == ("mine.test", READ)
+
+
+def test_parquet(tmp_path: Path) -> None:
+    pq.write_table(pa.Table.from_pylist(GSM), tmp_path / "test-00000-of-00001.parquet")
+    pq.write_table(pa.Table.from_pylist(GSM[:2]), tmp_path / "other.parquet")
+    assert {b.name: b.items for b in load(tmp_path)} == {"test": READ, "other": READ[:2]}
+    (tmp_path / "other.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises(AssetError, match=r"other\.parquet: unreadable"):
+        load(tmp_path)
+
+
+TASK = """
+task: mine
+dataset_path: json
+dataset_kwargs: {data_files: {test: data/rows.jsonl}}
+doc_to_text: "{{passage}} Question: {{ doc.q }}"
+doc_to_target: label
+doc_to_choice: "{{choices}}"
+process_results: !function utils.process
+"""
+
+
+def test_a_task_file_with_its_data(tmp_path: Path) -> None:
+    row = {"passage": "It rained.", "q": "Wet?", "label": 1, "choices": ["no", "yes"]}
+    write(tmp_path / "data" / "rows.jsonl", [row])
+    (tmp_path / "mine.yaml").write_text(TASK)
+    (benchmark,) = load(tmp_path)
+    assert benchmark.name == "mine"
+    item = Item("0", "It rained. Question: Wet?", "yes", ("no", "yes"))
+    assert benchmark.items == (item,)
+    write(tmp_path / "data" / "rows.jsonl", [row, row])
+    assert load(tmp_path)[0].digest != benchmark.digest
+    entry = {"name": "m", "version": "1", "licence": "MIT", "files": ["mine.yaml"]}
+    (tmp_path / "registry.json").write_text(
+        json.dumps({"schema": "corpusmill/benchmarks/1", "benchmarks": [entry]})
+    )
+    assert [b.name for b in load(tmp_path)] == ["m"]
+
+
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [
+        ("task: x\ndataset_path: gsm8k\n", "its data are not on disk"),
+        (TASK.replace("data/rows", "data/none"), "named in mine.yaml, but unreadable"),
+        (
+            TASK.replace('"{{passage}} Question: {{ doc.q }}"', "!function utils.text"),
+            "made by code",
+        ),
+        (TASK.replace("{{passage}}", "{% if passage %}"), "more than fields"),
+        (TASK.replace("{{passage}}", "{{missing}}"), "more than fields"),
+        (TASK.replace('"{{choices}}"', "passage"), "no list of texts"),
+        ("- 1\n", "no task file"),
+        ("a: [\n", "no task file"),
+    ],
+)
+def test_task_files_that_cannot_be_read(tmp_path: Path, task: str, said: str) -> None:
+    write(
+        tmp_path / "data" / "rows.jsonl", [{"passage": "p", "q": "q", "label": 0, "choices": ["a"]}]
+    )
+    (tmp_path / "mine.yaml").write_text(task)
+    with pytest.raises(AssetError, match=said):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{"question": "Q?", "choices": ["a"], "answer": 3}],
+        [
+            {
+                "id": "M",
+                "question": "Q?",
+                "answerKey": "Z",
+                "choices": {"text": ["a"], "label": ["A"]},
+            }
+        ],
+        [{"question": "Q?", "mc1_targets": {"choices": ["a", "b"], "labels": [0, 0]}}],
+        [{"input": "Q?", "target": 3}],
+        [{"sentence": "_", "option1": "a", "option2": "b", "answer": "x"}],
+    ],
+)
+def test_rows_of_public_layouts_that_are_malformed(tmp_path: Path, rows: list[Any]) -> None:
+    write(tmp_path / "x.jsonl", rows)
+    with pytest.raises(AssetError, match=r"x\.jsonl: row 1 is malformed"):
+        load(tmp_path)
+
+
+def test_the_same_items_in_another_file_and_order(tmp_path: Path) -> None:
+    write(tmp_path / "a.jsonl", GSM)
+    (tmp_path / "b.json").write_text(json.dumps(GSM[::-1]))
+    with pytest.raises(AssetError, match="'b' and 'a' hold the same items"):
+        load(tmp_path)
+
+
+def test_private_is_a_boolean(tmp_path: Path) -> None:
+    write(tmp_path / "set.jsonl", GSM)
+    registry(tmp_path, private=True)
+    assert load(tmp_path)[0].private
+    registry(tmp_path, private="yes")
+    with pytest.raises(AssetError, match="private is true or false"):
+        load(tmp_path)

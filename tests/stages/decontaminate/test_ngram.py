@@ -11,7 +11,8 @@ import pytest
 from corpusmill.pipeline.document import Document, Drop
 from corpusmill.pipeline.errors import AssetError, ConfigError, InputError, StageError
 from corpusmill.pipeline.stage import Asset
-from corpusmill.stages.decontaminate.ngram import STAGE, Ngram, NgramParams
+from corpusmill.stages.decontaminate.index import Hit
+from corpusmill.stages.decontaminate.ngram import STAGE, Ngram, NgramParams, cut
 from corpusmill.stages.decontaminate.verb import contamination_jsonl
 
 FOLDER = Path(__file__).parents[3] / "configs" / "sample" / "benchmarks"
@@ -111,3 +112,71 @@ def test_verb_names_the_bad_row(tmp_path: Path) -> None:
     source.write_text('{"text": "fine"}\n{"id": 1}\n', encoding="utf-8")
     with pytest.raises(InputError, match=r"in\.jsonl: line 2"):
         contamination_jsonl(source, tmp_path / "out.jsonl", FOLDER)
+
+
+def test_cut_takes_what_was_found_with_a_margin() -> None:
+    name, text = question("gsm8k")
+    long = "The ferry leaves at nine and comes back at noon. " * 12
+    cutting = stage(action="cut", cut_margin=30)
+    assert (cutting.edits_text, stage().edits_text) == (True, False)
+    d = Document("0" * 32, f"{long}{text} {long}", "s")
+    assert cutting.apply([d]) == [d]
+    before, after = d.text.split("\n\n")
+    assert long.startswith(before)
+    assert long.rstrip().endswith(after)
+    assert len(long) - 45 < len(before) < len(long) - 25
+    assert len(long) - 90 < len(after) < len(long) - 25
+    assert d.signals == {"contamination_hits": 1, "contamination_first": name}
+    assert len(str(d.meta["text_sha256_raw"])) == 64
+    clean = Document("1" * 32, long, "s")
+    assert cutting.apply([clean]) == [clean]
+    assert (clean.text, clean.signals["contamination_hits"]) == (long, 0)
+    assert "text_sha256_raw" not in clean.meta
+
+
+def test_cut_drops_what_has_little_left_or_many_hits() -> None:
+    name, text = question("humaneval")
+    other = question("mbpp", 3)[1]
+    long = "The ferry leaves at nine and comes back at noon. " * 12
+    assert stage(action="cut").apply([Document("0" * 32, text, "s")]) == [
+        Drop("contaminated", name)
+    ]
+    two = Document("0" * 32, f"{text}\n{long}{question('gsm8k')[1]} {long}{other}", "s")
+    assert stage(action="cut", cut_most=1).apply([two]) == [Drop("contaminated", name)]
+
+
+def test_cut_of_texts_by_places() -> None:
+    def hits(*places: tuple[int, int]) -> list[Hit]:
+        return [Hit("b", "i", "ngram", 1.0, low, high) for low, high in places]
+
+    text = "aa bb cc dd ee ff gg"
+    assert cut(text, hits((9, 11)), 0, 1) == "aa bb cc\n\nee ff gg"
+    assert cut(text, hits((9, 11)), 3, 1) == "aa bb\n\nff gg"
+    assert cut(text, hits((0, 2), (15, 20)), 0, 1) == "bb cc dd ee"
+    assert cut(text, hits((3, 5), (4, 11)), 0, 1) == "aa\n\nee ff gg"
+    assert cut(text, hits((9, 11)), 0, 9) == ""
+    assert cut(text, hits((0, 20)), 5, 0) == ""
+
+
+def test_private_items_are_told_by_ids_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    secret = (
+        "Which of the nine lanterns above the granary door was lit by the miller on Sunday night?"
+    )
+    (folder / "exam.jsonl").write_text(json.dumps({"id": "q1", "question": secret}) + "\n")
+    entry = {"name": "exam", "version": "1", "licence": "none", "files": ["exam.jsonl"]}
+    (folder / "registry.json").write_text(json.dumps(
+        {"schema": "corpusmill/benchmarks/1", "benchmarks": [{**entry, "private": True}]}
+    ))  # fmt: skip
+    made = STAGE(NgramParams(Asset(str(folder))))
+    made.setup()
+    d = Document("0" * 32, f"{CLEAN}{secret} {CLEAN}", "s")
+    assert made.apply([d]) == [Drop("contaminated", "exam/q1")]
+    assert made.spans(d) == []
+    source, target = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_text(json.dumps({"id": "a", "text": d.text}) + "\n")
+    summary = contamination_jsonl(source, target, folder)
+    (hit,) = json.loads(target.read_text())["contamination"]
+    assert (hit["item"], hit["text"]) == ("q1", "")
+    assert "lanterns" not in json.dumps(summary)

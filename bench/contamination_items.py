@@ -1,0 +1,204 @@
+"""Benchmark items as they are planted: told whole, changed in many ways; and the rule of GPT-3.
+
+Planted are the items that the certificate calls visible, each told as a page would tell it: a
+question of 13 words or more alone, a shorter one with its answer on the next line.
+"""
+
+from __future__ import annotations
+
+import html
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from corpusmill.stages.decontaminate.benchmarks import Benchmark, Item
+from corpusmill.stages.decontaminate.items import entries_of
+from corpusmill.stages.decontaminate.rules import Rules
+from corpusmill.stages.words import tokenise
+
+from . import texts
+from .harness import BenchError
+
+
+def _upper(text: str) -> str:
+    return text.upper()
+
+
+def _punctuated(text: str) -> str:
+    return re.sub(r"([.,?!()])", r" \1 ", text.upper()).replace('"', "“")
+
+
+def _html(text: str) -> str:
+    """Sentences as paragraphs, every ninth word in bold, signs escaped: a page's source."""
+    words = html.escape(text).split(" ")
+    words[::9] = [f"<b>{word}</b>" for word in words[::9]]
+    return "<p>" + " ".join(words).replace(". ", ".</p>\n<p>") + "</p>"
+
+
+def _wrapped(text: str) -> str:
+    words = text.split()
+    return "\n".join(" ".join(words[at : at + 8]) for at in range(0, len(words), 8))
+
+
+def _markup(text: str) -> str:
+    """As Markdown with formulas: numbers in dollars, words with stars, sentences as list items."""
+    words = re.sub(r"\b(\d+)\b", r"$\1$", text).split(" ")
+    words[3::7] = [f"**{word}**" for word in words[3::7]]
+    return "* " + " ".join(words).replace(". ", ".\n* ")
+
+
+def _numbers(text: str) -> str:
+    return re.sub(r"\d+", lambda m: str(int(m.group()) + 7) if len(m.group()) < 6 else "5", text)
+
+
+def _order(text: str) -> str:
+    return " ".join(sorted(re.split(r"(?<=[.?!]) ", text)))
+
+
+def _dropped(text: str) -> str:
+    rng = random.Random(len(text))
+    return " ".join(word for word in text.split(" ") if rng.random() > 0.1)
+
+
+def _half(text: str) -> str:
+    words = text.split(" ")
+    return " ".join(words[: (len(words) + 1) // 2])
+
+
+HALF, LONG_HALF = "first half", 13
+SHORT: Final = "short, with the answer"
+FORMAT: Final = ("as it is", "upper case", "punctuation", "HTML", "8 words a line", "markup")
+"""What no item may hide behind."""
+CHANGES: Final[dict[str, Callable[[str], str]]] = {
+    "as it is": str,
+    "upper case": _upper,
+    "punctuation": _punctuated,
+    "HTML": _html,
+    "8 words a line": _wrapped,
+    "markup": _markup,
+    "numbers changed": _numbers,
+    "sentences reordered": _order,
+    "words dropped": _dropped,
+    HALF: _half,
+}
+
+
+def rewordings(folder: Path, benchmarks: Sequence[Benchmark]) -> dict[tuple[str, str], str]:
+    """(benchmark, item) → the item in other words, where the data has such."""
+    ids = {b.name: {item.id for item in b.items} for b in benchmarks}
+    found: dict[tuple[str, str], str] = {}
+    for path in sorted((folder / "rephrase").glob("*.jsonl")):
+        for row in texts.rows(path):
+            item = str(row["item"])
+            item = f"HumanEval/{item}" if row["benchmark"] == "humaneval" else item
+            text = row["text"]["text"] if isinstance(row["text"], dict) else row["text"]
+            text = text.removeprefix("Question: ").split("\nAnswer:")[0]
+            if not text.strip():
+                continue  # the model gave nothing
+            if item not in ids[row["benchmark"]]:
+                raise BenchError(f"{path}: {row['benchmark']} has no item {item}")
+            found[row["benchmark"], item] = text
+    return found
+
+
+def visible(benchmark: Benchmark) -> list[tuple[Item, str]]:
+    """The items that some method can see, each with what it is seen by: "long" or not."""
+    entries = [entry for entry, _ in entries_of(benchmark, Rules())]
+    return [
+        (item, entry.kind)
+        for item, entry in zip(benchmark.items, entries, strict=True)
+        if entry is not None
+    ]
+
+
+def told(item: Item, kind: str) -> str:
+    """An item as a page tells it."""
+    if kind == "long":
+        return item.question
+    return f"{item.question}\n{item.answer or max(item.options, key=len, default='')}"
+
+
+def planted_rows(
+    benchmarks: Sequence[Benchmark], most: int, folder: Path | None, filler: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Rows ``{"id", "text", "set", "change", "item", "words"}``."""
+    made: list[dict[str, Any]] = []
+
+    def add(name: str, change: str, item: str, text: str) -> None:
+        n = len(made)
+        around = filler[n % len(filler)], filler[(7 * n + 3) % len(filler)]
+        planted = f"{around[0]}\n\n{text}\n\n{around[1]}"
+        row = {"id": str(n), "text": planted, "set": name, "change": change, "item": item}
+        made.append({**row, "words": len(text.split())})
+
+    for benchmark in benchmarks:
+        seen = visible(benchmark)
+        step = max(1, len(seen) // most)
+        for change, function in CHANGES.items():
+            for item, kind in seen[::step][:most]:
+                if change == HALF:
+                    add(benchmark.name, change, item.id, function(item.question))
+                else:
+                    add(benchmark.name, change, item.id, function(told(item, kind)))
+        short = [(item, kind) for item, kind in seen if kind != "long"]
+        for item, kind in short[:: max(1, len(short) // most)][:most]:
+            add(benchmark.name, SHORT, item.id, told(item, kind))
+    if folder is not None:
+        for number, ((name, key), text) in enumerate(rewordings(folder, benchmarks).items()):
+            add(name, f"reworded, {'other' if number % 2 else 'tuning'} half", key, text)
+    return made
+
+
+class Gpt3:
+    """The rule of GPT-3 (Brown et al. 2020, appendix C): a text that shares 13 words in a row with
+    an item, in lower case and without punctuation, holds it. It names benchmarks, not items."""
+
+    WORDS: Final = 13
+
+    def __init__(self, benchmarks: Sequence[Benchmark]) -> None:
+        grams, owners = [], []
+        for number, benchmark in enumerate(benchmarks):
+            found, _ = self._grams([f"{i.question}\n{i.answer}" for i in benchmark.items])
+            grams.append(np.unique(found))
+            owners.append(np.full(len(grams[-1]), number))
+        self._names = [b.name for b in benchmarks]
+        gram, owner = np.concatenate(grams), np.concatenate(owners)
+        order = np.argsort(gram, kind="stable")
+        self._gram, self._owner = gram[order], owner[order]
+
+    def _grams(self, bodies: Sequence[str]) -> tuple[Any, Any]:
+        """Hashes of the 13-grams of texts, and the text of each."""
+        table = tokenise(bodies)
+        n = max(0, len(table.hash) - self.WORDS + 1)
+        total = np.zeros(n, np.uint64)
+        for k in range(self.WORDS):
+            total = total * np.uint64(0x9E3779B97F4A7C15) + table.hash[k : k + n]
+        first = np.arange(n)
+        document = np.searchsorted(table.doc_start, first, side="right") - 1
+        inside = first + self.WORDS <= table.doc_start[document + 1]
+        return total[inside], document[inside]
+
+    def find(self, bodies: Sequence[str]) -> list[set[str]]:
+        """The benchmarks in each text."""
+        gram, document = self._grams(bodies)
+        found: list[set[str]] = [set() for _ in bodies]
+        low = np.searchsorted(self._gram, gram, side="left")
+        high = np.searchsorted(self._gram, gram, side="right")
+        for at in np.flatnonzero(high > low).tolist():
+            for slot in range(int(low[at]), int(high[at])):
+                found[int(document[at])].add(self._names[int(self._owner[slot])])
+        return found
+
+
+def shares(rows: Sequence[Mapping[str, Any]], change: str, column: str, name: str = "") -> float:
+    """The share over all rows of a change (and of those whose name goes on with a comma)."""
+    chosen = [
+        r for r in rows
+        if (r["what"] == change or r["what"].startswith(change + ",")) and name in ("", r["row"])
+    ]  # fmt: skip
+    seen = sum(r["n"] for r in chosen)
+    return round(sum(r[column] * r["n"] for r in chosen) / seen, 4) if seen else 0.0
