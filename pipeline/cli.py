@@ -43,6 +43,14 @@ def _result_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     sub.add_argument("run", metavar="RUN")
     _named_documents(sub)
     sub.add_argument("--out", required=True, metavar="DIR", help="the new result")
+    sub = _verb(verbs, "tokenizer", "train a tokenizer on files, look what is wrong with one")
+    sub.add_argument("what", choices=["train", "audit", "compare"])
+    sub.add_argument("things", nargs="+", metavar="CONFIG|TOKENIZER")
+    sub.add_argument("--out", metavar="DIR", help="where train writes")
+    sub.add_argument("--texts", action="append", default=[], metavar="FILE",
+                     help="text to look with: .txt, .jsonl or .parquet with a field text")  # fmt: skip
+    sub.add_argument("--by", metavar="FIELD", help="groups of rows by this field, as lang")
+    sub.add_argument("--plot", metavar="FILE.html", help="write bytes per token as bars")
     sub = _verb(verbs, "reproduce", "make a result again and compare it with its lock")
     sub.add_argument("target", metavar="RUN|LOCK")
     sub.add_argument("--out", required=True, metavar="DIR", help="where to make it")

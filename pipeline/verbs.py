@@ -430,6 +430,7 @@ VERBS: Mapping[str, Callable[[Namespace], int]] = {
     "quantiles": _later("quantiles", "quantiles"),
     "mix": _later("mix_verbs", "mix"),
     "forget": _later("forgetting", "forget"), "reproduce": _later("reproducing", "reproduce"),
+    "tokenizer": _later("tokenizer_verbs", "tokenizer"),
     **{name: _later("exporting", name) for name in ("export", "pack")},
     **{name: _later("slurm_verbs", name) for name in ("submit", "retry", "cancel")},
     **{
