@@ -12,7 +12,7 @@ import mmap
 from collections.abc import Callable, Iterator
 
 from .mapped import reader
-from .raw import MAX_HEADER, RawRecord, is_length, plain_headers
+from .raw import MAX_HEADER, RawRecord, plain_headers
 
 Inflate = Callable[[memoryview], "bytes | bytearray | None"]
 """What a member holds whose bytes are all of those given; None for all else, broken or not."""
@@ -57,11 +57,11 @@ def members(
             return
         content = memoryview(whole)
         headers = plain_headers(bytes(content[:end]))
-        if headers is None or not is_length(length := headers.get("content-length", "")):
+        if headers is None:
             return
-        block = int(length)
+        block = headers.length()
         stop = end + 4 + block
-        if block > max_block or len(whole) != stop + 4 or not whole.endswith(b"\r\n\r\n"):
+        if not 0 <= block <= max_block or len(whole) != stop + 4 or not whole.endswith(b"\r\n\r\n"):
             return
         held = bytes(content[end + 4 : stop])
         yield base + hit, RawRecord("warc", base + at, 0, 0, headers, held, block)
@@ -80,11 +80,11 @@ def in_a_row(
         stop, block, headers = -1, 0, None
         if end >= 0 and window.startswith(b"WARC/", at):
             headers = plain_headers(window[at:end])
-            if headers is None or not is_length(length := headers.get("content-length", "")):
+            if headers is None:
                 return
-            block = int(length)
+            block = headers.length()
             stop = end + 4 + block
-            if block > max_block:
+            if not 0 <= block <= max_block:
                 return
         if headers is None or stop + 9 > len(window):
             if (at == 0 and span == _MOST) or base + len(window) >= size:

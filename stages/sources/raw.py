@@ -56,6 +56,7 @@ _NAMES = {
 
 
 _T = TypeVar("_T")
+_KEYS = {name: f"\n{name}:".encode("ascii") for name in _NAMES.values()}
 _PRINTABLE = bytes(range(32, 127))
 _LINE_END = b"\r\n"
 
@@ -79,13 +80,21 @@ class PlainHeaders(Mapping[str, str]):
     def get(self, name: str, default: _T, /) -> str | _T: ...
     def get(self, name: str, default: Any = None, /) -> Any:
         low = self._low
-        key = f"\n{name}:".encode("ascii")
+        key = _KEYS.get(name) or f"\n{name}:".encode("ascii")
         at = low.find(key)
         if at < 0:
             return default
         end = low.find(b"\r", at)
         value = self._raw[at + len(key) : end if end >= 0 else None]
         return value.decode("ascii").strip()
+
+    def length(self) -> int:
+        """Content-Length; -1 where it is not there or no number of up to 18 digits."""
+        low = self._low
+        at = low.find(b"\ncontent-length:") + 16
+        end = low.find(b"\r", at)
+        value = low[at : end if end >= 0 else None].strip()
+        return int(value) if at > 15 and value.isdigit() and len(value) <= 18 else -1
 
     def _parsed(self) -> dict[str, str]:
         if self._all is None:

@@ -109,9 +109,10 @@ def _records(stream: Stream, max_block: int) -> Iterator[RawRecord]:
             yield RawRecord("padding", start, 0, message="zstd skippable frame")
         plain = False
         for alone in stream.alone(max_block):
-            told, plain = stream.closed(), True
+            plain = True
             yield alone
         if plain:
+            told = stream.closed()
             continue
         step = stream.next_frame()
         if step == "end":

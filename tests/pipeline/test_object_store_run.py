@@ -64,6 +64,7 @@ def put(bucket: Any, key: str, data: bytes) -> None:
         f.write(data)
 
 
+@pytest.mark.slow
 def test_large_objects_uploaded_in_parts(bucket: Any, tmp_path: Path) -> None:
     data = bytes(range(256)) * (12 << 12)  # 12 MiB
     put(bucket, "x/big", data)

@@ -7,6 +7,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -290,7 +291,7 @@ def test_a_record_whose_first_line_goes_over_two_members_is_read_alone(
     first = make_record(b"HTTP/1.1 200 OK\r\n\r\n<html>one")
     data = first + make_record(b"HTTP/1.1 200 OK\r\n\r\n<html>two")
     cuts = [0, 30, len(first) + 5, len(data)]
-    members = [gzip.compress(data[a:b], mtime=0) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    members = [gzip.compress(data[a:b], mtime=0) for a, b in pairwise(cuts)]
     file = make_file(b"".join(members))
     reader = source()
     one, two = reader.read(file)
