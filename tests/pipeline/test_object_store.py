@@ -6,18 +6,20 @@ import gzip
 import hashlib
 import io
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from corpusmill.pipeline import object_store
-from corpusmill.pipeline.document import Page
+from corpusmill.pipeline.document import Failure, Page
 from corpusmill.pipeline.errors import ConfigError, InputError
 from corpusmill.pipeline.input_files import Folder, Objects, _reserve, opened, reopened
 from corpusmill.pipeline.listing import list_files, list_names, read_paths
 from corpusmill.pipeline.planning import make_plan
 from corpusmill.pipeline.recipe import Recipe
 from corpusmill.pipeline.stage import InputFile
+from corpusmill.pipeline.worker import Worker
 from corpusmill.stages.sources.jsonl import Jsonl, JsonlParams
 from corpusmill.stages.sources.warc import Warc, WarcParams
 
@@ -341,3 +343,31 @@ def test_settings_that_mean_nothing(
     monkeypatch.setenv(name, value)
     with pytest.raises(ConfigError, match=name):
         object_store.Store(ROOT)
+
+
+def test_a_whole_bucket_is_a_root(stub: Stub, tmp_path: Path) -> None:
+    stub.objects |= {"a/1.warc.gz": archive(), "b/2.txt": b"2"}
+    plan = make_plan(recipe(tmp_path, 'paths: ["**/*.warc.gz"]', "s3://crawls/"))
+    (file,) = plan.task_files(0)
+    assert (file.path, file.relative) == ("s3://crawls/a/1.warc.gz", "a/1.warc.gz")
+    with opened(file, plan.file_token("web", file.relative)) as (local, _):
+        assert len(list(Warc(WarcParams()).read(local))) == 3
+
+
+def test_an_index_comes_with_its_archive(stub: Stub, tmp_path: Path) -> None:
+    data = archive()
+    stub.objects |= {
+        "cc/x.warc.gz": data, "cc/x.cdxj": b'a 1 {"offset": 7}\n', "cc/y.warc.gz": data,
+    }  # fmt: skip
+    run = make_plan(recipe(tmp_path, 'paths: ["*.warc.gz"]'))
+    x, y = run.task_files(0)
+    assert [b.path for b in x.beside] == [f"{ROOT}/x.cdxj"]
+    assert y.beside == ()
+    with ExitStack() as stack:
+        local, said = Worker(tmp_path / "run", run)._opened(x, stack)
+        outcomes = [r.outcome for r in Warc(WarcParams()).read(local)]
+    assert [s["path"] for s in said] == ["x.cdxj", "x.warc.gz"]
+    assert said[0]["sha256"] == hashlib.sha256(b'a 1 {"offset": 7}\n').hexdigest()
+    assert [o.type for o in outcomes if isinstance(o, Failure)] == [
+        "index_no_record", "index_incomplete",
+    ]  # fmt: skip
