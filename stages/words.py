@@ -174,6 +174,7 @@ def _quick() -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint64]]:
     return word, fold_pieces()
 
 
+@lru_cache(maxsize=1)
 def fold_pieces() -> npt.NDArray[np.uint64]:
     """What each code point of the first plane folds to, in one number: up to three code points of
     21 bits, the first in the lowest, and bit 63 where the last is a mark; all bits set where this

@@ -47,7 +47,7 @@ from corpusmill.pipeline.document import Document, Drop, Outcome
 from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import AuxPhase, Barrier, Kind
 from corpusmill.stages.unicode_data import collapse_space, tables
-from corpusmill.stages.words import LineTable, lines
+from corpusmill.stages.words import LineTable, fold_pieces, lines
 
 from .guards import Counts, Shares, add, merged, read_totals, totals_of
 from .ids import join_ids, split_ids
@@ -136,8 +136,8 @@ class LinesDedup(Barrier):
         n = lines_kernel.units(
             table.data, table.byte_start, table.doc_start, table.text_start, table.text_end,
             table.chars, self.params.unit == "paragraph",
-            t.flags, t.ccc, t.fold, t.offsets, t.pool, *room, np.empty(257, np.int64),
-            unit, start, hashes, chars,
+            t.flags, t.ccc, t.fold, t.offsets, t.pool, fold_pieces(), *room,
+            np.empty(257, np.int64), unit, start, hashes, chars,
         )  # fmt: skip
         return Units(table, unit, start, hashes[:n], chars[:n])
 

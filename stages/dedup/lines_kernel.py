@@ -6,7 +6,8 @@ import numpy as np
 from numba import types
 
 from corpusmill.stages.compiled import array, kernel, out
-from corpusmill.stages.words_kernel import fold_hash, mix, step
+from corpusmill.stages.unicode_data import IGNORABLE
+from corpusmill.stages.words_kernel import decode, extend, fold_hash, mix, step
 
 _U8, _U16, _U32, _U64 = types.uint8, types.uint16, types.uint32, types.uint64
 _I32, _I64, _BOOL = types.int32, types.int64, types.boolean
@@ -16,13 +17,13 @@ _SEED = np.uint64(0x9E3779B97F4A7C15)
 
 @kernel(
     _I64(array(_U8), array(_I64), array(_I64), array(_I32), array(_I32), array(_I32), _BOOL,
-         array(_U8), array(_U8), array(_U16), array(_U32), array(_U32),
+         array(_U8), array(_U8), array(_U16), array(_U32), array(_U32), array(_U64),
          out(_U32), out(_U32), out(_I64),
          out(_I64), out(_I64), out(_U64), out(_I64))
 )  # fmt: skip
 def units(  # type: ignore[no-untyped-def]
     data, byte_start, doc_start, text_start, text_end, chars, paragraphs,
-    flags, ccc, fold, offsets, pool, pend, spare, places,
+    flags, ccc, fold, offsets, pool, pieces, pend, spare, places,
     unit, unit_start, unit_hash, unit_chars,
 ):  # fmt: skip
     """The units of each document: its lines that are not blank, or runs of them (`paragraphs`).
@@ -43,20 +44,31 @@ def units(  # type: ignore[no-untyped-def]
                 unit[line] = -1
                 inside = False
                 continue
-            plain = True
             h = _SEED
-            for at in range(first, stop):
+            mark = 0
+            slow = False
+            at = first
+            while at < stop:
                 code = np.int64(data[at])
-                if code >= 0x80:
-                    plain = False
-                    break
-                h = step(h, code + 32 if 65 <= code <= 90 else code)
-            if plain:
-                h = mix(h)
-            else:
+                if code < 0x80:
+                    if mark:
+                        h = step(h, mark)
+                        mark = 0
+                    h = step(h, code + 32 if 65 <= code <= 90 else code)
+                    at += 1
+                    continue
+                code, width = decode(data, at)
+                if flags[code] & IGNORABLE == 0:
+                    h, mark, slow = extend(h, mark, slow, pieces, code)
+                    if slow:
+                        break
+                at += width
+            if slow:
                 h = fold_hash(
                     data, first, stop, flags, ccc, fold, offsets, pool, pend, spare, places
                 )
+            else:
+                h = mix(step(h, mark) if mark else h)
             if paragraphs and inside:
                 unit_hash[n - 1] = mix(unit_hash[n - 1] * np.uint64(3) ^ h)
                 unit_chars[n - 1] += chars[line]
