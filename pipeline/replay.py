@@ -19,12 +19,14 @@ from .input_files import place, reopened, still_there
 from .ledger import sealed_docs_phases
 from .planning import Phase, Plan
 from .recipe import Step
+from .registry import build
 from .stage import InputFile, Source
 from .tables import documents
 
 READERS = ("read", "sample")
 """Steps that drop records before any stage has seen them."""
 _BATCH = 256
+_WHAT_IS_PII = ("types", "reserved_domains", "spelled_email")
 
 
 @dataclass(slots=True)
@@ -45,11 +47,13 @@ class Remade:
 
 
 def masking(plan: Plan) -> Callable[[str], str]:
-    """What the recipe's `clean.pii` makes of a text; without such a step, the text itself."""
-    steps = [s["id"] for s in plan.recipe["steps"] if s["stage"] == "clean.pii"]
-    if not steps:
-        return lambda text: text
-    made = [step.made for step in plan.load_steps(steps)]
+    """What the recipe's `clean.pii` makes of a text, by this installation's version of it and with
+    tags for every type (no secret key is needed); without such a step, the text itself."""
+    made = []
+    for entry in plan.recipe["steps"]:
+        if entry["stage"] == "clean.pii":
+            params = {k: v for k, v in entry["params"].items() if k in _WHAT_IS_PII}
+            made.append(build(entry["stage"], params, f"step {entry['id']}"))
     for stage in made:
         stage.setup()
 
@@ -75,15 +79,14 @@ def remake(
     if not left:
         return found
     try:
-        steps = run.plan.load_steps(phase.steps)
         if before is None:
             items = _from_inputs(run.plan, left, found)
         else:
             items = _from_tables(run, before, phase, left, partition, found)
         at = {row["id"]: row["step"] for row in left}
         judged = [item for item in items if at[item.id] in phase.steps]
-        if judged:
-            _judge_all(judged, steps, at, found)
+        if judged:  # texts that are stored are there even where the stages are of another version
+            _judge_all(judged, run.plan.load_steps(phase.steps), at, found)
     except CorpusmillError as error:
         for row in left:
             one = found[row["id"]]

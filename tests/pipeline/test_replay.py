@@ -10,6 +10,7 @@ from corpusmill.pipeline.html_parts import safe, word_diff
 from corpusmill.pipeline.replay import Remade, masking, remake
 from corpusmill.pipeline.report_html import html_report
 from corpusmill.pipeline.report_looks import overlap_tables
+from corpusmill.pipeline.report_reading import masked_pages
 from corpusmill.pipeline.samples import Overlap, dropped_samples
 
 from .conftest import LONG, SEEN_TEXTS
@@ -115,3 +116,33 @@ def test_why_masks_and_compares(seen: RunFolder, capsys: pytest.CaptureFixture[s
     assert f"+ {own}" in shown
     assert main(["why", "https://a.test/none", "--run", root]) == 2
     assert "a URL is compared as it was sent" in capsys.readouterr().err
+
+
+def test_stored_texts_need_no_stages(seen: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run of an earlier version: what it holds is shown, what must be made again says why not."""
+    from corpusmill.pipeline.registry import stage_class
+
+    monkeypatch.setattr(stage_class("filters.threshold"), "version", 99)
+    monkeypatch.setattr(stage_class("clean.pii"), "version", 99)
+    last = [p.name for p in seen.plan.phases if p.kind == "docs"][-1]
+    three = remade(seen, last)["three"]
+    assert three.text == SEEN_TEXTS["three"]
+    assert not three.complete
+    assert "was made for filters.threshold version 1, installed is 99" in three.note
+    first = remade(seen, "01-read")["both"]
+    assert (first.text, first.complete) == (None, False)
+    assert "installed is 99" in first.note
+    samples, overlaps = dropped_samples(seen, 10, 1000)
+    assert overlaps == []
+    assert {s.url[15:] for s in samples if s.text is not None} >= {"three"}
+
+
+def test_the_table_of_masked_data(seen: RunFolder) -> None:
+    """Counts alone are added up; a signal of another kind is none."""
+    rows = [{"id": "0a", "url": None, "pii_email": 2, "pii_ip": None, "pii_spans": "[]"},
+            {"id": "0b", "url": None, "pii_email": 1, "pii_ip": 3, "pii_spans": None}]  # fmt: skip
+    text = masked_pages(seen, rows, "all 2")
+    assert "<td class=l>email</td><td>3</td><td>2</td>" in text
+    assert "<td class=l>ip</td><td>3</td><td>1</td>" in text
+    assert "spans" not in text
+    assert masked_pages(seen, [{"id": "a"}], "all 1") == "<p>No step looked for it.</p>"
