@@ -79,8 +79,11 @@ class TableWriter:
 
         groups: list[Groups] = []
         first = 0
+        # Unsigned columns are hashes, hardly one twice: a dictionary would only add to them.
+        named = [f.name for f in self.schema or () if not pa.types.is_unsigned_integer(f.type)]
         options: Any = {
             "compression": "zstd", "compression_level": ZSTD_LEVEL, "write_page_checksum": True,
+            "use_dictionary": named,
         }  # fmt: skip
         with pq.ParquetWriter(path, self.schema, **options) as writer:
             for partition in sorted(self.pieces):
