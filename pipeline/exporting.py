@@ -45,7 +45,7 @@ def croissant(lock: Lock) -> dict[str, Any]:
     if len(rows) <= _LISTED:
         for row in rows:
             kind = (
-                "application/vnd.apache.parquet" if row["path"].endswith(".parquet")
+                "application/x-parquet" if row["path"].endswith(".parquet")
                 else "application/json" if row["path"].endswith(".json")
                 else "application/octet-stream"
             )  # fmt: skip
@@ -70,7 +70,7 @@ def croissant(lock: Lock) -> dict[str, Any]:
     if tables and len(rows) <= _LISTED:
         distribution.append({
             "@type": "cr:FileSet", "@id": "documents-of-shards", "name": "documents-of-shards",
-            "encodingFormat": "application/vnd.apache.parquet",
+            "encodingFormat": "application/x-parquet",
             "includes": "shards/**/*.docs.parquet",
         })  # fmt: skip
         result["recordSet"] = [{

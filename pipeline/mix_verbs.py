@@ -127,7 +127,7 @@ def plan_lines(found: Forecast) -> Iterator[str]:
     rows = []
     for s in found.plan.shares:
         numbers = (s.copies, s.available, s.wanted, s.taken)
-        rows.append([s.stream, *map(str, numbers), s.epochs, str(s.shortfall)])
+        rows.append([s.stream, *map(str, numbers), s.epochs, str(max(0, s.shortfall))])
     yield from table(header, rows)
     yield ""
     for key, count in sorted(found.left_out.items()):

@@ -167,7 +167,9 @@ def counts_of(root: Path) -> Callable[[list[dict[str, Any]]], None]:
         for row in rows:
             said = shards.get(row["path"].removesuffix(".bin"))
             if said is not None:
-                row |= {k: said[k] for k in ("tokens", "documents_ended", "pieces", "domain", "stream")}
+                row |= {
+                    k: said[k] for k in ("tokens", "documents_ended", "pieces", "domain", "stream")
+                }
 
     return change
 

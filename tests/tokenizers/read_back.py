@@ -99,8 +99,18 @@ def mds(folder: Path) -> list[list[int]]:
     return found
 
 
+def croissant(path: Path) -> list[str]:
+    """What mlcroissant has against a description, then the first documents that it reads by it."""
+    data = import_module("mlcroissant").Dataset(str(path))
+    found = [f"error {e}" for e in sorted(data.metadata.ctx.issues.errors)]
+    for _, row in zip(range(3), data.records("documents"), strict=False):
+        found.append(str(row["documents/id"].decode()))
+    return found
+
+
 READERS: dict[str, Callable[[Path], Any]] = {
     "megatron": megatron, "datatrove": datatrove, "olmo": olmo, "mds": mds,
+    "croissant": croissant,
 }  # fmt: skip
 
 if __name__ == "__main__":
