@@ -269,14 +269,14 @@ def made_rows(paragraphs: Sequence[str], n: int) -> list[dict[str, Any]]:
         gold, recalled = total[f"{kind} gold"], total[f"{kind} recalled"]
         rows.append({
             "row": "made, all countries", "type": kind, "n": gold,
-            "share": round(recalled / gold, 4), "at_least": least(recalled, gold),
+            "recall": round(recalled / gold, 4), "at_least": least(recalled, gold),
         })  # fmt: skip
     return rows
 
 
-def least(recalled: int, gold: int) -> float:
-    """The lower end of the one-sided 95 % interval of a recall."""
-    return round(1 - upper_95(gold - recalled, gold), 4)
+def least(recalled: int, gold: int) -> float | None:
+    """The lower end of the one-sided 95 % interval of a recall; none of a low one."""
+    return round(1 - upper_95(gold - recalled, gold), 4) if 2 * recalled > gold else None
 
 
 def blocks(
