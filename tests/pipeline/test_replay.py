@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from corpusmill.pipeline import Recipe
 from corpusmill.pipeline.cli import main
 from corpusmill.pipeline.engine import RunFolder
 from corpusmill.pipeline.html_parts import safe, word_diff
+from corpusmill.pipeline.order import order_key
 from corpusmill.pipeline.replay import Remade, masking, remake
 from corpusmill.pipeline.report_html import html_report
 from corpusmill.pipeline.report_looks import overlap_tables
 from corpusmill.pipeline.report_reading import masked_pages
-from corpusmill.pipeline.samples import Overlap, dropped_samples
+from corpusmill.pipeline.samples import Overlap, chosen_rejects, dropped_samples
 
-from .conftest import LONG, SEEN_TEXTS
+from .conftest import LONG, SEEN, SEEN_TEXTS, run_here
 
 
 def remade(seen: RunFolder, phase: str) -> dict[str, Remade]:
@@ -146,3 +150,35 @@ def test_the_table_of_masked_data(seen: RunFolder) -> None:
     assert "<td class=l>ip</td><td>3</td><td>1</td>" in text
     assert "spans" not in text
     assert masked_pages(seen, [{"id": "a"}], "all 1") == "<p>No step looked for it.</p>"
+
+
+def test_what_is_chosen_is_first_by_the_keyed_order(seen: RunFolder) -> None:
+    phase = seen.plan.phase("01-read")
+    rows = [r for p in seen.pieces("01-read", "rejects", None, None) for r in p.to_pylist()]
+    rows.sort(key=lambda row: order_key(seen.plan.seed, row["id"], 0, "sample"))
+    chosen = chosen_rejects(seen, phase, 1, 1)
+    assert [row["id"] for row in chosen.judged] == [rows[0]["id"]]
+    assert chosen.total == len(rows) == 3
+    first: dict[str, str] = {}
+    for row in rows:
+        first.setdefault(row["step"], row["id"])
+    assert {row["step"]: row["id"] for row in chosen.shown} == first
+    last = [p for p in seen.plan.phases if p.kind == "docs"][-1]
+    chosen = chosen_rejects(seen, last, 9, 9)
+    assert (len(chosen.shown), chosen.total) == (2, 1)  # the barrier's drop breaks no rule
+    assert [row["url"][15:] for row in chosen.judged] == ["three"]
+
+
+def test_a_page_that_is_dropped_as_a_page(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/a.html").write_text("<p>Some text.</p>")
+    (tmp_path / "names.txt").write_text("https://a.test/a.html\n")
+    text = SEEN.replace("stage: sources.jsonl, ", "stage: sources.html, ").replace(
+        "*.jsonl", "*.html"
+    )
+    text = text.replace("licence: CC0-1.0}", 'licence: CC0-1.0, params: {url: "https://a.test/"}}')
+    text = text.replace("steps:", "steps:\n  - filters.listed: {drop: [names.txt]}")
+    run = run_here(Recipe.parse(text, tmp_path), tmp_path / "run")
+    (made,) = remade(run, "01-read").values()
+    assert made.note == "dropped as a page of 17 bytes, before its text was extracted"
+    assert (made.text, made.broken, made.complete) == (None, ["listed:listed"], True)
