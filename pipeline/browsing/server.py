@@ -13,6 +13,7 @@ import hmac
 import json
 import re
 import secrets
+import sys
 import threading
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
@@ -206,6 +207,12 @@ class Handler(BaseHTTPRequestHandler):
             told = json.dumps({"error": error.message, "hint": error.hint})
             self._send(400, told.encode(), "application/json", {})
             return
+        except ConnectionError:
+            raise
+        except Exception as error:  # noqa: BLE001 - two engines' own errors; the reader is told
+            told = json.dumps({"error": f"{type(error).__name__}: {error}", "hint": None})
+            self._send(500, told.encode(), "application/json", {})
+            return
         self._send(200, body.encode(), "application/json", {})
 
     def _known(self) -> bool:
@@ -246,6 +253,11 @@ class Server(ThreadingHTTPServer):
         super().__init__((HOST, port), Handler)
         self.site = site
         self.names = {f"{HOST}:{self.server_port}", f"localhost:{self.server_port}"}
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A reader that goes away in the middle of an answer is no error."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
     @property
     def address(self) -> str:

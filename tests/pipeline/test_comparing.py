@@ -10,6 +10,7 @@ import pytest
 from corpusmill.pipeline import Recipe
 from corpusmill.pipeline.cli import main
 from corpusmill.pipeline.comparing import compare, open_run
+from corpusmill.pipeline.document import document_id
 from corpusmill.pipeline.engine import RunFolder
 from corpusmill.pipeline.errors import TaskError
 
@@ -94,3 +95,28 @@ def test_a_run_that_is_not_finished(seen: RunFolder, tmp_path: Path) -> None:
     plan.save(tmp_path / "plan.json")
     with pytest.raises(TaskError, match="is not finished"):
         open_run(tmp_path)
+
+
+def test_examples_are_the_smallest_ids(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    lines = [json.dumps({"text": f"text number {n}"}) + "\n" for n in range(9)]
+    (tmp_path / "in/a.jsonl").write_text("".join(lines))
+    head = SEEN.partition("steps:")[0]
+    runs = [
+        run_here(
+            Recipe.parse(
+                f"{head}steps:\n  - measure.fineweb\n"
+                f"  - filters.threshold: {{signal: fineweb_line_punct, min: {bound}}}\n",
+                tmp_path,
+            ),
+            tmp_path / f"run{bound}",
+        )
+        for bound in (0, 1)
+    ]
+    (change,) = compare(runs[1], runs[0]).changes
+    size = (tmp_path / "in/a.jsonl").stat().st_size
+    starts = [sum(map(len, lines[:n])) for n in range(9)]
+    ids = sorted(document_id("rows", "a.jsonl", size, start) for start in starts)
+    assert (change.kind, change.documents) == ("went out", 9)
+    assert [e.id for e in change.examples] == ids[:5]
+    assert {e.value_now for e in change.examples} == {"0"}

@@ -155,3 +155,21 @@ def test_inert() -> None:
     page = inert("<SCRIPT src=x>1</script><Meta http-equiv=refresh><a href=x>a</a><linking>")
     assert "<script" not in page.lower()
     assert "<x-SCRIPT src=x>1</x-script><x-Meta http-equiv=refresh><a href=x>a</a><linking>" in page
+
+
+def test_an_engine_that_fails_is_told(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise RuntimeError("disk gone")
+
+    monkeypatch.setattr(server.site.store, "search", fail)
+    cookie = f"{COOKIE}={server.site.token}"
+    status, headers, body = get(server, "/api/documents", Cookie=cookie)
+    assert (status, headers["content-type"]) == (500, "application/json")
+    assert json.loads(body)["error"] == "RuntimeError: disk gone"
+
+
+@pytest.mark.parametrize(
+    "words", ["* OR", "a AND", "NEAR(a b)", "text:a", "^a", "a*", "x'); --", "{a} -b"]
+)
+def test_any_words_are_answered(server: Server, words: str) -> None:
+    assert ask(server, "/api/documents", q=words)["total"] >= 0
