@@ -48,7 +48,7 @@ def _result_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     sub.add_argument("things", nargs="+", metavar="CONFIG|TOKENIZER")
     sub.add_argument("--out", metavar="DIR", help="where train writes")
     sub.add_argument("--texts", action="append", default=[], metavar="FILE",
-                     help="text to look with: .txt, .jsonl or .parquet with a field text")  # fmt: skip
+                     help="text to look with: .txt, .jsonl or .parquet (field text)")  # fmt: skip
     sub.add_argument("--by", metavar="FIELD", help="groups of rows by this field, as lang")
     sub.add_argument("--plot", metavar="FILE.html", help="write bytes per token as bars")
     sub = _verb(verbs, "reproduce", "make a result again and compare it with its lock")
@@ -195,6 +195,7 @@ def _look_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     sub = _verb(verbs, "verify", "re-hash and re-add everything that a lock claims")
     sub.add_argument("target", metavar="RUN|LOCK")
     sub.add_argument("--no-inputs", action="store_true", help="do not re-hash the input files")
+    sub.add_argument("--release", action="store_true", help="also ask whether it may be given away")
     sub = _verb(verbs, "diff", "what changed between two locks")
     sub.add_argument("a", metavar="A")
     sub.add_argument("b", metavar="B")

@@ -368,6 +368,11 @@ def verify(options: Namespace) -> int:
     from .verifying import verify as check
 
     verdict = check(options.target, inputs=not options.no_inputs)
+    if options.release and verdict.ok:
+        from .lock import Lock
+        from .releasing import release_faults
+
+        verdict.faults += release_faults(Lock.load(options.target))
     if options.json:
         show_json({"ok": verdict.ok, "faults": verdict.faults, "skipped": verdict.skipped,
                "files": verdict.files, "bytes": verdict.bytes})  # fmt: skip

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bench import tokenizer
+
+
+@pytest.mark.slow
+def test_quick(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tokenizer.main(["--quick", "--json", "--split", "gpt4", "--megabytes", "0.5"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    (row,) = made["rows"]
+    assert row["merges equal"] is True
+    assert row["MB"] >= 0.5
+    assert made["bars"]["times less CPU than Hugging Face, gpt4"]["bar"] == 8.0
