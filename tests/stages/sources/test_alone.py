@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import random
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -42,7 +43,7 @@ def test_windows_of_every_size(
     make_record: MakeRecord, tmp_path: Path, pack: str, usual: int
 ) -> None:
     parts = [make_record(bytes([65 + n % 26]) * (n * 37 % 900)) for n in range(40)]
-    parts[20] = make_record(bytes(n * n % 251 for n in range(9000)))  # longer than a window
+    parts[20] = make_record(random.Random(1).randbytes(9000))  # longer than a window, packed too
     data = b"".join(PACKS[pack](part) for part in parts)
     (tmp_path / "x").write_bytes(data)
     with pytest.MonkeyPatch.context() as patch:

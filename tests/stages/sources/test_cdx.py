@@ -222,5 +222,9 @@ def test_indexes_are_planned_with_the_files_that_they_are_of(tmp_path: Path) -> 
     assert list(beside) == ["a/y.warc.gz"]
     assert [f[0] for f in beside["a/y.warc.gz"]] == ["a/y.warc.gz.cdx.gz", "a/y.warc.cdx"]
     assert "beside" not in planned(tmp_path, 'paths: ["a/*.gz"]', "sources.wet")
+    entry = planned(
+        tmp_path, 'paths: ["**/*"]'
+    )  # whoever asks for all gets the indexes as archives
+    assert "beside" not in entry
     with pytest.raises(ConfigError, match="matches none"):
         planned(tmp_path, 'paths: ["a/*.warc.gz"], exclude: ["b/x.cdx"]')

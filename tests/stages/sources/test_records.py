@@ -362,7 +362,7 @@ def test_short_cuts_give_what_the_long_way_gives(warcs: Path, max_block: int) ->
 @given(
     blocks=st.lists(st.sampled_from([b"", b"\r\n", b"ab", b"\r\n\r\n", b"WARC/1.0\r\n"]), max_size=5),
     lengths=st.lists(st.sampled_from([None, None, None, 0, 3, 4, 90]), max_size=5),
-    tails=st.lists(st.sampled_from([b"\r\n\r\n", b"\n\n", b"", b"\r\n", b"\r\n\r\n\n"]), max_size=5),
+    tails=st.lists(st.sampled_from([b"\r\n\r\n", b"\n\n", b"", b"\r\n", b"\r\n\r\n\n", b"abcd"]), max_size=5),
     pack=st.sampled_from([bytes, gzip.compress, zstandard.ZstdCompressor().compress]),
     together=st.booleans(),
 )  # fmt: skip
