@@ -81,6 +81,8 @@ def estimate(recipe: Recipe, workers: int, least_bytes: int = 0) -> dict[str, An
     want = least_bytes or max(LEAST_BYTES, int(whole * SHARE))
     large = _part(files, want)
     small = _part(files, sum(size for _, _, size in large) // 2)
+    if len(small) == len(large):  # few large files
+        large = _part(files, sum(size for _, _, size in large) + 1)
     if len(small) == len(large) or len(large) == len(files):
         raise ConfigError(
             f"{len(files)} input files of {whole} bytes are too few for an estimate from {want}",
