@@ -136,3 +136,25 @@ def test_a_run_ends_with_what_to_do_next(corpus: Path, capsys: pytest.CaptureFix
     assert (corpus / "run/report.html").exists()
     assert main(["validate", str(recipe)]) == 0
     assert "not checked: whether inputs and the files" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_json_alone_stands_on_standard_output(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_ = str(root)
+    assert main(["why", "https://h4.example/4", "--run", run_, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)[0]["id"]
+    recipe = str(root.parent / "recipe.yaml")
+    for words in (
+        ["report", run_], ["report", run_, "--against", run_], ["status", run_],
+        ["trace", document, "--run", run_], ["verify", run_], ["diff", run_, run_],
+        ["ls", "stages"], ["ls", "signals"], ["ls", "recipes"], ["validate", recipe],
+        ["plan", recipe, "--out", str(root.parent / "planned")], ["index", run_], ["schema"],
+        ["clean", run_], ["try", document, "--run", run_],
+    ):  # fmt: skip
+        for order in ([*words, "--json"], [words[0], "--json", *words[1:]]):
+            assert main(order) == 0, order
+            json.loads(capsys.readouterr().out)
+    assert main(["report", str(root / "none"), "--json"]) == 2
+    assert capsys.readouterr().out == ""

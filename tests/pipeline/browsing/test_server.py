@@ -136,6 +136,8 @@ def test_another_bound(site: Site) -> None:
     assert tighter["anyway"]["documents"] == 3
     shorts = chosen(site.bounds, "shorts", "fineweb_short_lines_above", "high")
     assert effect(site.store, shorts, 1.0)["in"]["documents"] == 1
+    tighter = effect(site.store, shorts, 0.2)
+    assert (tighter["in"]["documents"], tighter["out"]["documents"]) == (0, 0)
     with pytest.raises(ConfigError):
         chosen(site.bounds, "ends", "fineweb_line_punct_below", "high")
 
