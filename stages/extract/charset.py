@@ -87,7 +87,6 @@ _ESCAPES: tuple[tuple[re.Pattern[bytes], str], ...] = (
     (re.compile(rb"\x1b\$\)C"), "iso-2022-kr"),
     (re.compile(rb"\x1b(?:\$[@B]|\$\([DOQ]|\([IJ])"), "iso-2022-jp"),
 )
-_NOT_ASCII = re.compile(rb"[\x80-\xff]")
 
 
 def meta_charset(body: bytes) -> str:
@@ -107,8 +106,7 @@ def decode(body: bytes, header_label: str | None = None) -> Decoded:
             return _finish(_lenient(body[len(mark) :], name), name, declared, "bom")
     if name := _nul_pattern(body):
         return _finish(_lenient(body, name), name, declared, "utf16")
-    first = _NOT_ASCII.search(body)
-    if first is None:
+    if body.isascii():
         for pattern, name in _ESCAPES:
             if pattern.search(body) and (text := _strict(body, name)) is not None:
                 return _finish(text, name, declared, "escape")
@@ -125,7 +123,7 @@ def decode(body: bytes, header_label: str | None = None) -> Decoded:
 
 
 def _legacy(body: bytes, header: str, in_page: str, declared: str) -> Decoded:
-    """`body` is neither UTF-8 nor ASCII; its first byte above 127 is at `first`."""
+    """`body` is neither UTF-8 nor ASCII."""
     lossy = body.decode("utf-8", "replace")
     broken = lossy.count("\ufffd")
     if _count_not_ascii(lossy) - broken >= 20 * broken:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -205,6 +205,16 @@ def raw_scores(rows: npt.NDArray[np.int32], forest: Forest) -> npt.NDArray[np.in
     flat = np.ascontiguousarray(rows).reshape(-1)
     _sum(flat, rows.shape[1], packed.nodes, packed.roots, packed.depths, sums)
     return sums
+
+
+def raw_each(row: npt.NDArray[np.int32], forests: Sequence[Forest]) -> list[int]:
+    """The sum of leaves of one row (1 by n) in each of `forests`, as `raw_scores` gives it."""
+    flat = np.ascontiguousarray(row).reshape(-1)
+    sums = np.zeros(len(forests), np.int64)
+    for k, forest in enumerate(forests):
+        packed = forest.packed
+        _sum(flat, len(flat), packed.nodes, packed.roots, packed.depths, sums[k : k + 1])
+    return sums.tolist()
 
 
 def scores(rows: npt.NDArray[np.int32], weights: Weights, name: str) -> npt.NDArray[np.int64]:

@@ -13,12 +13,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from corpusmill.pipeline.errors import AssetError
 from corpusmill.stages.extract.wordcount import count_words
 
-from .columns import IS_PRE, WORDS
+from .columns import IS_PRE, LINKS, NAMES, WORDS
 from .complete import completed, without_comments
-from .decision import Decision, best_blocks, main_run
+from .copies import once
+from .decision import ANYWHERE, ARTICLE, Decision, best_blocks, main_run
 from .passes import Blocks, analyse, tree_markup, warm
 from .render import Format, data_tables, render
 
@@ -26,14 +29,18 @@ if TYPE_CHECKING:
     from .forest import Weights
 
 WEIGHTS = Path(__file__).resolve().parent.parent / "data" / "blocks.bin"
-WEIGHTS_SHA256 = "48355df0816022f75792a5754bf2673c92cac0568cedffcde34060b8d8c8275c"
+WEIGHTS_SHA256 = "38c085ab6c1a3ae602047f431093f23108f47edb619be670225563ffb0c3de7e"
 """Digest of the weights file that this code was made for."""
 
 RUN_TYPES = frozenset({"article"})
 """A page whose main run (`decision.main_run`) is of one of these types has no more than that run:
 teasers of other stories, comments and offers follow articles. The type is that of the run, since
-what follows an article can make the page look like a list. (Figures in the model card.)"""
+what follows an article can make the page look like a list. Of other pages only what is much
+weaker than the main group goes. (Figures in the model card.)"""
 FEW_WORDS = 50
+_NEAR_LI = NAMES.index("near_li")
+_ITEM_LEVELS = 3
+"""A block is in a list item that is its element or one of the two around it."""
 UNPRUNED_BELOW = 5
 """Where fewer than `FEW_WORDS` words are kept, and fewer than one in `UNPRUNED_BELOW` of the words
 left out as navigation, the page is read again with nothing left out."""
@@ -109,13 +116,24 @@ def decide(page: Blocks, using: Weights) -> tuple[Decision, str]:
     found = pool(page, scores(page.rows, using, "main").tolist())
     words = page.measures[:, WORDS].tolist()
     decision = best_blocks(found, words)
-    run = main_run(decision, found, words)
+    listed = _listed(page)
+    run = main_run(decision, found, words, ARTICLE, listed)
     kind = page_type(page, run, using) if run is not decision else ""
     if kind in RUN_TYPES:
         decision = run
     else:
+        decision = main_run(decision, found, words, ANYWHERE, listed)
         kind = page_type(page, decision, using)
-    return Decision(completed(page, decision.kept), decision.confidence), kind
+    kept = once(page, completed(page, decision.kept), found)
+    return Decision(kept, decision.confidence), kind
+
+
+def _listed(page: Blocks) -> list[int]:
+    """The words of each block in a list item, 0 of others, -1 where it has a link."""
+    in_item = page.rows[:, _NEAR_LI] < _ITEM_LEVELS
+    words = np.where(in_item, page.measures[:, WORDS], 0)
+    found: list[int] = np.where(page.blocks[:, LINKS] > 0, -1, words).tolist()
+    return found
 
 
 def main_content(
@@ -153,12 +171,12 @@ def main_content(
 
 def page_type(page: Blocks, decision: Decision, using: Weights) -> str:
     """The most likely type of the page; the first in the header's order of equals."""
-    from .forest import raw_scores
+    from .forest import raw_each
     from .pagetype import page_row
 
     if not decision.kept:
         return ""
     row = page_row(page, decision.kept)
     names: list[str] = using.header["page_types"]
-    found = [int(raw_scores(row, using.forests[f"type_{name}"])[0]) for name in names]
+    found = raw_each(row, [using.forests[f"type_{name}"] for name in names])
     return names[max(range(len(names)), key=lambda i: (found[i], -i))]

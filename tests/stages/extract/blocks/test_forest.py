@@ -14,6 +14,7 @@ from corpusmill.stages.extract.blocks.forest import (
     Weights,
     decode,
     encode,
+    raw_each,
     raw_scores,
     scores,
 )
@@ -45,6 +46,13 @@ def test_sums_and_scores() -> None:
     weights = Weights({"main": forest()}, table(), {})
     expected = [round(1000 / (1 + np.exp(-x))) for x in (2.25, -0.75, 0.75)]
     assert scores(ROWS, weights, "main").tolist() == expected
+
+
+def test_one_row_in_several_forests() -> None:
+    other = forest()
+    other.leaves[3] = 7
+    sums = raw_each(ROWS[1:2], [forest(), other])
+    assert sums == [LEAF_SCALE // 4 - LEAF_SCALE, 7 - LEAF_SCALE]
 
 
 def test_far_sums_take_the_ends() -> None:
@@ -127,3 +135,15 @@ def test_rows_together_are_as_rows_one_by_one(n: int) -> None:
     assert raw_scores(rows[::2], trees).tolist() == [
         by_walking(r, trees) for r in rows[::2].tolist()
     ]
+
+
+def test_the_mean_of_forests() -> None:
+    from corpusmill.stages.extract.blocks.train import mean_of
+
+    one = forest()
+    other = Forest(one.roots[:1], one.feature, one.threshold + 1, one.left, one.right, one.leaves)
+    both = mean_of([one, other, one])
+    assert len(both) == 5
+    sums = 2 * raw_scores(ROWS, one) + raw_scores(ROWS, other)
+    assert np.abs(3 * raw_scores(ROWS, both) - sums).max() <= 5 * 3 // 2
+    assert mean_of([one]).leaves.tolist() == one.leaves.tolist()
