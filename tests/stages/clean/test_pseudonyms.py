@@ -197,3 +197,10 @@ def test_the_verb_with_policies_key_and_audit(tmp_path: Path) -> None:
     for policies, used in ((["email"], None), (["email=hide"], None), (["ip=tag"], key)):
         with pytest.raises(ConfigError):
             pii_jsonl(source, target, policies, used)
+
+
+def test_a_pseudonym_is_a_wall_as_a_tag_is() -> None:
+    number = "415 5550 1667"
+    assert [s.type for s in find(f"call <EMAIL-bcdf> {number}")] == ["phone"]
+    for tag in ("<EMAIL>", pseudonym(KEY, "email", "ann@tiny.io")):
+        assert find(f"call {tag} {number}") == []

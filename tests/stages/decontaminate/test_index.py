@@ -317,3 +317,26 @@ def test_all_items_against_the_whole_crawl_and_clean_text() -> None:
         flagged[name] = sum(bool(hits) for hits in index.find(texts))
     assert flagged["openstax_sections"] <= 10
     assert (flagged["wikitext2_sections"], flagged["xquad_contexts"]) == (0, 0)
+
+
+def test_an_answer_may_be_longer_than_what_is_near() -> None:
+    answer = " ".join(f"step{n} of the recipe" for n in range(20))
+    item = Item("0", "How to roll chocolate truffles.", answer)
+    index = ContaminationIndex.build([Benchmark("b", "1", "", "0", (item,))])
+    far = " ".join(f"other{n}" for n in range(51))
+    for text, found in (
+        (f"{item.question} {answer}", True),
+        (f"{answer} {item.question}", True),
+        (f"{item.question} {far} {answer}", False),
+        (f"{item.question} {answer[:60]}", False),
+    ):
+        assert bool(index.find([text])[0]) is found, text
+
+
+def test_a_question_of_a_word_or_two_is_found_by_its_answer() -> None:
+    options = ("Use a damp paper tissue and then throw it away.", "Use a damp rag and toss.")
+    item = Item("0", "Pick up broken glass.", options[1], options)
+    index = ContaminationIndex.build([Benchmark("b", "1", "", "0", (item,))])
+    (hits,) = index.find([f"First: {item.question} {item.answer} Next."])
+    assert [h.method for h in hits] == ["short"]
+    assert index.find([f"First: {item.answer} Next."]) == [[]]
