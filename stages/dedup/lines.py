@@ -38,6 +38,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -46,8 +47,8 @@ from corpusmill.pipeline.context import TaskContext, hash_of_ids
 from corpusmill.pipeline.document import Document, Drop, Outcome
 from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import AuxPhase, Barrier, Kind
-from corpusmill.stages.unicode_data import collapse_space, tables
-from corpusmill.stages.words import LineTable, fold_pieces, lines
+from corpusmill.stages.unicode_data import SPACE, collapse_space, tables
+from corpusmill.stages.words import LineTable, encoded, fold_pieces, lines
 
 from .guards import Counts, Shares, add, merged, read_totals, totals_of
 from .ids import join_ids, split_ids
@@ -141,15 +142,32 @@ class LinesDedup(Barrier):
         )  # fmt: skip
         return Units(table, unit, start, hashes[:n], chars[:n])
 
+    def hashes(self, texts: Sequence[str]) -> tuple[Any, Any, Any]:
+        """Of `units`, the start, hash and chars, without where the lines lie."""
+        from . import lines_kernel
+
+        data, byte_start, longest = encoded(texts)
+        t = tables()
+        room = [np.empty(longest + 32, np.uint32) for _ in range(2)]
+        count = sum(text.count("\n") + text.count("\r") + 1 for text in texts)
+        start = np.empty(len(texts) + 1, np.int64)
+        hashes, chars = np.empty(count, np.uint64), np.empty(count, np.int64)
+        n = lines_kernel.unit_hashes(
+            data, byte_start, self.params.unit == "paragraph",
+            t.flags, t.ccc, t.fold, t.offsets, t.pool, fold_pieces(), _ascii_low(), *room,
+            np.empty(257, np.int64), start, hashes, chars,
+        )  # fmt: skip
+        return start, hashes[:n], chars[:n]
+
     def emit(self, batch: Sequence[Document]) -> dict[str, tuple[pa.Table, Any]]:
         """Table ``lines``: hash, host, id, each line of a document once, met by hash; table
         ``pages``: host and how many documents of it, met by host; ``totals``, see `totals_of`."""
         import pyarrow as pa
 
-        found = self.units([doc.text for doc in batch])
-        doc = np.repeat(np.arange(len(batch)), np.diff(found.start))
-        long = found.chars >= self.params.min_chars
-        doc, hashes = doc[long], found.hash[long]
+        start, hashes, chars = self.hashes([doc.text for doc in batch])
+        doc = np.repeat(np.arange(len(batch)), np.diff(start))
+        long = chars >= self.params.min_chars
+        doc, hashes = doc[long], hashes[long]
         order = np.lexsort((hashes, doc))
         doc, hashes = doc[order], hashes[order]
         new = np.ones(len(doc), np.bool_)
@@ -381,6 +399,15 @@ def without(text: str, spans: Sequence[int]) -> str:
         at = end
     kept.append(text[at:])
     return "".join(kept)
+
+
+@lru_cache(maxsize=1)
+def _ascii_low() -> npt.NDArray[np.uint8]:
+    low = np.zeros(256, np.uint8)
+    blank = tables().flags[:128] & SPACE
+    for byte in range(1, 128):
+        low[byte] = 0 if blank[byte] else ord(chr(byte).lower())
+    return low
 
 
 def host_hash(doc: Document) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 
 from corpusmill.stages.compiled import array, kernel, out
-from corpusmill.stages.unicode_data import IGNORABLE
+from corpusmill.stages.unicode_data import IGNORABLE, SPACE
 from corpusmill.stages.words_kernel import decode, extend, fold_hash, mix, step
 
 _U8, _U16, _U32, _U64 = types.uint8, types.uint16, types.uint32, types.uint64
@@ -79,4 +79,97 @@ def units(  # type: ignore[no-untyped-def]
                 inside = True
             unit[line] = n - 1
     unit_start[len(doc_start) - 1] = n
+    return n
+
+
+@kernel(
+    _I64(array(_U8), array(_I64), _BOOL,
+         array(_U8), array(_U8), array(_U16), array(_U32), array(_U32), array(_U64), array(_U8),
+         out(_U32), out(_U32), out(_I64),
+         out(_I64), out(_U64), out(_I64))
+)  # fmt: skip
+def unit_hashes(  # type: ignore[no-untyped-def]
+    data, byte_start, paragraphs,
+    flags, ccc, fold, offsets, pool, pieces, ascii_low, pend, spare, places,
+    unit_start, unit_hash, unit_chars,
+):  # fmt: skip
+    """What `units` says of the units' hashes and lengths, in one pass over the bytes.
+
+    `ascii_low` has for each ASCII byte that is no white space its lower case, else 0.
+    """
+    n = 0
+    for doc in range(len(byte_start) - 1):
+        unit_start[doc] = n
+        stop = byte_start[doc + 1]
+        inside = False
+        i = byte_start[doc]
+        while i < stop:
+            first = np.int64(-1)
+            to = i
+            chars = 0
+            h = _SEED
+            mark = 0
+            slow = False
+            upto = 0  # what all of these were after the last character that is no white space
+            kept = h
+            kept_mark = 0
+            kept_slow = False
+            while i < stop:
+                low = ascii_low[data[i]]
+                if low:
+                    if first < 0:
+                        first = i
+                    if mark:
+                        h = step(h, mark)
+                        mark = 0
+                    chars -= i
+                    while low:
+                        h = step(h, np.int64(low))
+                        i += 1
+                        low = ascii_low[data[i]] if i < stop else np.uint8(0)
+                    chars += i
+                else:
+                    code = np.int64(data[i])
+                    if code == 10 or code == 13:
+                        break
+                    width = 1
+                    if code >= 0x80:
+                        code, width = decode(data, i)
+                    blank = flags[code] & SPACE != 0
+                    if first < 0:
+                        if blank:
+                            i += width
+                            continue
+                        first = i
+                    chars += 1
+                    i += width
+                    if flags[code] & IGNORABLE == 0 and not slow:
+                        h, mark, slow = extend(h, mark, slow, pieces, code)
+                    if blank:
+                        continue
+                to = i
+                upto = chars
+                kept = h
+                kept_mark = mark
+                kept_slow = slow
+            if i < stop:
+                i += 2 if data[i] == 13 and i + 1 < stop and data[i + 1] == 10 else 1
+            if first < 0:
+                inside = False
+                continue
+            if kept_slow:
+                kept = fold_hash(
+                    data, first, to, flags, ccc, fold, offsets, pool, pend, spare, places
+                )
+            else:
+                kept = mix(step(kept, kept_mark) if kept_mark else kept)
+            if paragraphs and inside:
+                unit_hash[n - 1] = mix(unit_hash[n - 1] * np.uint64(3) ^ kept)
+                unit_chars[n - 1] += upto
+            else:
+                unit_hash[n] = kept
+                unit_chars[n] = upto
+                n += 1
+                inside = True
+    unit_start[len(byte_start) - 1] = n
     return n

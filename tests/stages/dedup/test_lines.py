@@ -192,6 +192,25 @@ def test_spans_hold_whole_lines_and_nothing_else(parts: Any, paragraph: bool) ->
         assert left == text
 
 
+MORE = st.text(
+    st.sampled_from(
+        "aB .\t\x1c\n\r\x00\x7f\u00a0\u3000\u00ad\u0301\u0327\u0345éßﬁΐ가が日𝐀\u2028\x85"
+    ),
+    max_size=24,
+)
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(st.lists(MORE, max_size=4), st.booleans())
+def test_hashes_are_those_of_the_units(texts: list[str], paragraph: bool) -> None:
+    stage = STAGE(LinesParams(unit="paragraph" if paragraph else "line"))
+    found = stage.units(texts)
+    start, hashes, chars = stage.hashes(texts)
+    assert (start.tolist(), hashes.tolist(), chars.tolist()) == (
+        found.start.tolist(), found.hash.tolist(), found.chars.tolist(),
+    )  # fmt: skip
+
+
 def test_the_guard(make: Any, run: Any) -> None:
     docs = [make(n, f"{MENU}\n{n}", host="h") for n in range(5)]
     run(STAGE(LinesParams(max_removed_share=0.97)), docs)
