@@ -306,6 +306,12 @@ def test_any_item_has_an_outcome_whatever_its_neighbours(
         assert stage.apply(inputs(stage)) == together
         alone = [stage.apply([item])[0] for item in reversed(inputs(stage))]
         assert alone[::-1] == together
+        for reason, _, _, side in stage.thresholds():
+            assert reason in stage.reasons
+            assert side in ("low", "high")
+        if stage.kind == "decide":  # what reports ask for agrees with what a run does
+            for drops, outcome in zip(stage.broken(inputs(stage)), together, strict=True):
+                assert drops[:1] == ([outcome] if isinstance(outcome, Drop) else [])
     finally:
         stage.close()
 
