@@ -75,6 +75,10 @@ def check_records(data: bytes) -> str:
         return "the lengths do not sum to the size"
     if len({(r.offset, r.inner) for r in found}) != len(found):
         return "two records share a place"
+    if list(records.read_at(data, len(data), cap)) or bool(found) != bool(
+        list(records.read_at(data, 0, cap))
+    ):
+        return "the first record alone, or one behind the last"
     for r in [r for r in found if not r.error][:20]:
         alone = [x for x in records.read_at(data, r.offset, cap) if x.inner == r.inner]
         if alone not in ([r], []) and not alone[0].error:

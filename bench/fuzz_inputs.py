@@ -27,6 +27,7 @@ WARC_WORDS = (
     b"\x5d\x2a\x4d\x18\x04\0\0\0abcd",
     b"\0" * 40,
     b"\n\r\r\n",
+    b"Content-Length: 99999\r\n",
 )
 BODY_WORDS = (
     b"5\r\n",
@@ -128,7 +129,7 @@ def packed(draw: random.Random, data: bytes) -> bytes:
             raw = zstandard.ZstdCompressor().compress(raw)
         out = b"\x5d\x2a\x4d\x18" + len(raw).to_bytes(4, "little") + raw
         out += b"".join(pack(p) for p in parts)
-    return changed(draw, out, WARC_WORDS[10:14], [data]) if draw.random() < 0.4 else out
+    return changed(draw, out, WARC_WORDS[10:15], [data]) if draw.random() < 0.4 else out
 
 
 def seeds(name: str) -> list[bytes]:
@@ -141,13 +142,22 @@ def seeds(name: str) -> list[bytes]:
         for p in sorted((ROOT / "configs" / "sample" / "own").glob("*.html"))[:12]
     ]
     if name == "records":
+        long = b"WARC/1.0\r\nContent-Length: 5000\r\n\r\n" + b"y" * 4990 + b"\r\nWARC/1.0\r\n" * 3
         record = (
             b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 30\r\n\r\n"
             + b"x" * 30
             + b"\r\n\r\n"
         )
         opened = [gzip.decompress(p) for p in plain if p.startswith(b"\x1f\x8b") and _whole(p)]
-        return [record * 3, *(p[:8000] for p in plain if not p.startswith(b"\x1f\x8b")), *opened]
+        return [
+            record * 3,
+            long + record,
+            b"WARC/1.0\r\nContent-Length: 99999\r\n\r\n" + b"z" * 300 + b"\r\n\r\n" + record,
+            record + bytes(512) + record,
+            b"no archive",
+            *(p[:8000] for p in plain if not p.startswith(b"\x1f\x8b")),
+            *opened,
+        ]
     if name == "bodies":
         import brotli
         import zstandard

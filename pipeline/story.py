@@ -10,7 +10,9 @@ from typing import Any
 from .commits import PhaseFolder
 from .engine import RunFolder
 from .errors import ConfigError
+from .input_files import place
 from .ledger import sealed_docs_phases
+from .object_store import is_address
 from .planning import Plan
 from .registry import room_module
 from .replay import masking
@@ -174,15 +176,16 @@ def trace_position(root: Path, shard: str, offset: int) -> dict[str, Any]:
 
 
 def reread(root: Path, record: dict[str, Any], source: str) -> dict[str, Any] | None:
-    """Where the raw record lies now: path, offset, length; None if the input is gone."""
+    """Where the raw record lies now: path, offset, length; None if the input is gone. Whether an
+    object is still in its store is not asked."""
     plan = Plan.load(root / "plan.json")
-    place = plan.data["places"]["sources"].get(source)
-    if place is None or "file" not in record:
+    root_of = plan.data["places"]["sources"].get(source)
+    if root_of is None or "file" not in record:
         return None
-    path = Path(place) / str(record["file"])
-    if not path.exists():
+    path = place(root_of, str(record["file"]))
+    if not is_address(path) and not Path(path).exists():
         return None
-    return {"path": str(path), "offset": record.get("offset"), "length": record.get("length")}
+    return {"path": path, "offset": record.get("offset"), "length": record.get("length")}
 
 
 def story_lines(root: Path, story: dict[str, Any]) -> list[str]:

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from corpusmill.pipeline import Recipe, object_store, run, verify
 from corpusmill.pipeline.errors import InputError
 from corpusmill.pipeline.object_store import Store
+from corpusmill.pipeline.story import story_lines, why
 
 SAMPLE = Path(__file__).resolve().parents[2] / "configs" / "sample" / "crawl"
 RECIPE = """
@@ -96,6 +98,16 @@ def test_a_run_gives_the_same_as_from_a_folder(bucket: Any, tmp_path: Path) -> N
         assert not [p for p in (tmp_path / "far").rglob("*.json*") if name in p.read_text()]
     verdict = verify(tmp_path / "far")
     assert (verdict.faults, verdict.skipped) == ([], [])
+    first = next(
+        row
+        for p in (tmp_path / "far").glob("phases/*/rejects/*/*.parquet")
+        for row in pq.read_table(p).to_pylist()
+        if row["file"]
+    )
+    (story,) = why(tmp_path / "far", first["id"])
+    assert f"record  s3://crawls/a/{first['file']} at {first['offset']}" in "\n".join(
+        story_lines(tmp_path / "far", story)
+    )
     data = files[0].read_bytes()
     put(bucket, f"a/{files[0].name}", data[:-1] + bytes([data[-1] ^ 1]))
     assert any("sha256" in fault for fault in verify(tmp_path / "far").faults)
