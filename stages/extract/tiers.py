@@ -90,7 +90,7 @@ class ExtractTiers(Stage):
     """
 
     name = "extract.tiers"
-    version = 7
+    version = 8
     kind = "map"
     pins = tuple(sorted({*LIBRARY_PINS, *CHARSET_PINS}))
     takes = "page"

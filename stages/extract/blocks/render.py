@@ -1,9 +1,10 @@
 """Kept blocks as text or Markdown: paragraphs, headings, lists, tables, quotations and code.
 
 Markdown is written without escaping (the reader is a language model), but for ``|`` in cells. A
-table is written as rows where it is data: at least two rows and two columns, no table and no lines
-of code inside, and few words a cell; other tables are layout, and what they hold is written as if
-they were not there. A list item with a heading inside is a card, not an item, and gets no mark.
+table is written as rows where it is data: at least two rows with text and two columns, no table
+and no lines of code inside, and few words a cell; other tables are layout, and what they hold is
+written as if they were not there. A list item with a heading inside is a card, not an item, and
+gets no mark.
 """
 
 from __future__ import annotations
@@ -120,7 +121,8 @@ def _find_data_tables(page: Blocks) -> dict[int, tuple[int, int]]:
         rows = _rows(tree, e)
         widths = [len(cells) for cells in rows.cells.values()]
         n_cells = sum(widths)
-        if len(rows.rows) < 2 or max(widths, default=0) < 2:
+        filled = sum(page.elements[r, _BLOCK0] < page.elements[r, _BLOCK1] for r in rows.rows)
+        if filled < 2 or max(widths, default=0) < 2:
             continue
         if int(page.measures[first:last, _WORDS].sum()) > MAX_CELL_WORDS * n_cells:
             continue

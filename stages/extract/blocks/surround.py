@@ -20,7 +20,12 @@ HEADINGS = (
     "Latest news", "Trending", "Popular", "From our partners", "More", "Today", "Editor's picks",
     "News", "Top stories", "Don't miss", "Weitere Artikel", "À lire aussi", "Lea también",
     "Leia também", "Leggi anche", "Читайте также", "相关文章", "Other news", "In this section",
-    "Explore", "Around the web", "Up next",
+    "Explore", "Around the web", "Up next", "You may like", "Others also read", "See also",
+    "Você pode gostar", "Veja também", "También te puede interesar", "Te recomendamos",
+    "Das könnte Sie auch interessieren", "Mehr zum Thema", "Vous aimerez aussi",
+    "Sur le même sujet", "Potrebbe interessarti", "Lees ook", "Zobacz też", "Benzer haberler",
+    "Похожие записи",
+    "Смотрите также", "関連記事", "관련 기사", "مقالات ذات صلة", "यह भी पढ़ें",
 )  # fmt: skip
 _CLASS_WORDS = (
     "box", "item", "row", "col", "story", "post", "unit", "grid", "entry", "media", "block", "c",
@@ -35,6 +40,7 @@ _NAMES = (
     "Anna Weber", "J. Smith", "Maria Silva", "editor", "K. Tanaka", "Staff", "Lee", "mike77",
     "Olga P.", "rdx",
 )  # fmt: skip
+_PLACES = ("NEW YORK", "BERLIN", "Lagos", "São Paulo", "WASHINGTON", "Madrid, Spain", "TOKYO")
 _NOTICES = (
     "Sign up for our newsletter to get the latest stories in your inbox.",
     "Support our journalism today.", "About the author", "Follow us for more updates.",
@@ -42,11 +48,11 @@ _NOTICES = (
 )  # fmt: skip
 _BLOCKS = "p, li, h1, h2, h3, h4, h5, blockquote, td, div, section, figcaption, pre"
 _INSIDE_TABLES = ("li", "td", "tr", "tbody", "ul", "ol", "table")
-MIN_WORDS = 120
+MIN_WORDS = 60
 """Pages with a shorter gold text are not taken."""
 MAX_BLOCKS = 700
 """Nor pages with more blocks."""
-_LEFT_OUT = 0.35
+_LEFT_OUT = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +101,10 @@ def _story(r: random.Random, pool: Pool, site: str) -> tuple[str, str]:
         if where != site:
             break
     words = r.choice(some[:6]).split()
-    n = r.choice([8, 12, 16, 20, 25, 30, 40, 55])
+    n = r.choice([8, 12, 16, 20, 25, 30, 40, 55, 80, 120])
     start = " ".join(words[:n])
+    if r.random() < 0.1:
+        start = f"{r.choice(_PLACES)}: {start}"
     if len(words) > n:
         start += r.choice(["...", "…", "", " […]", "."])
     return html.escape(title), html.escape(start)
@@ -104,7 +112,7 @@ def _story(r: random.Random, pool: Pool, site: str) -> tuple[str, str]:
 
 def _teasers(r: random.Random, pool: Pool, site: str, table: bool) -> list[str]:
     n = r.choice([1, 2, 3, 3, 4, 5, 6, 8, 10, 12])
-    kind = r.randrange(9)
+    kind = r.randrange(10)
     c = [_class(r) for _ in range(6)]
     head = r.choice(["h2", "h3", "h4", "h5", "div", "p", "strong", "span"])
     body = r.choice(["p", "p", "p", "div", "span"])
@@ -142,6 +150,8 @@ def _teasers(r: random.Random, pool: Pool, site: str, table: bool) -> list[str]:
             made.append(f"<p{c[1]}>{a}{t}{z} {q}</p>")
         elif kind == 7:
             made.append(f"<div{c[1]}>{a}{image}{z}<p{c[2]}>{q}</p></div>")
+        elif kind == 8:
+            made.append(f"<li{c[1]}>{image}{a}{t}{z} {q} {more}</li>")
         elif table:
             made.append(f"<tr><td{c[1]}>{image}{a}{t}{z}<br>{q}</td></tr>")
         else:

@@ -140,7 +140,11 @@ TEXT_GROUPS: tuple[tuple[str, str], ...] = (
               "anmelden registrieren connexion войти"),
     ("related", "related recommended similar popular trending latest also recent stories "
                 "articles posts suggested upcoming featured picks verwandte ähnliche liés "
-                "relacionados relacionadas correlati gerelateerd похожие editors"),
+                "relacionados relacionadas correlati gerelateerd похожие editors like interest "
+                "recommendations gostar interessar gustar interesar recomendamos interessieren "
+                "gefallen weitere thema aimerez intéresser sujet interessarti leggi lees veja leia "
+                "zobacz podobne benzer ilgili související kapcsolódó также читайте смотрите "
+                "関連記事 관련"),
     ("comment", "comment comments reply replies respond discussion commenting kommentar "
                 "kommentare commentaire commentaires comentario comentarios comentários commenti "
                 "reacties комментарии комментариев"),

@@ -20,11 +20,19 @@ AFTER = (
     "<p>On the next day the boat came with oil and letters, and the men who rowed it stayed for a "
     "meal of bread and herring, because the sea was too high for them to go back at once.</p>"
 )
+LATER = (
+    "<p>In the week after, no ship came in sight, and the keeper wrote of the rain, of a loose slate "
+    "on the roof of the store, and of a seal that slept each noon on the flat rock below.</p>"
+)
+LAST = (
+    "<p>Then the frost came early, the well froze in its upper half, and he carried snow in the two "
+    "buckets from the yard to the kettle, as his father had done in the year of the wreck.</p>"
+)
 
 
 def text_of(middle: str, form: Format = "text", *, wrap: str = "{}") -> str:
     """The text of an article with `middle` between paragraphs."""
-    body = wrap.format(f"<h1>The lamp</h1>{BEFORE}{AFTER}{middle}{BEFORE}{AFTER}")
+    body = wrap.format(f"<h1>The lamp</h1>{BEFORE}{AFTER}{middle}{LATER}{LAST}")
     html = f"<!doctype html><html><head><title>The lamp</title></head><body>{body}</body></html>"
     return extract(html, tier="own", format=form).text
 
@@ -139,7 +147,7 @@ def test_markdown_is_not_escaped() -> None:
 
 def test_an_article_of_divs() -> None:
     got = text_of("", wrap="<div>{}</div>").split("\n\n")
-    divs = f"<h1>The lamp</h1>{BEFORE}{AFTER}{BEFORE}{AFTER}".replace("<p>", "<div>")
+    divs = f"<h1>The lamp</h1>{BEFORE}{AFTER}{LATER}{LAST}".replace("<p>", "<div>")
     html = "<title>The lamp</title>" + divs.replace("</p>", "</div>")
     assert extract(html, tier="own").text.split("\n\n") == got
 

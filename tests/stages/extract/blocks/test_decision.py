@@ -7,7 +7,7 @@ from itertools import combinations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpusmill.stages.extract.blocks.decision import best_blocks, main_run
+from corpusmill.stages.extract.blocks.decision import ANYWHERE, ARTICLE, best_blocks, main_run
 
 
 def expected(scores: list[int], words: list[int], kept: tuple[int, ...]) -> float:
@@ -72,3 +72,33 @@ def test_strong_groups_all_stay() -> None:
     assert main_run(best_blocks(scores, words), scores, words).kept == (0, 4)
     assert main_run(best_blocks([], []), [], []).kept == ()
     assert main_run(best_blocks([900], [3]), [900], [3]).kept == (0,)
+
+
+def test_a_weaker_bound_cuts_less() -> None:
+    scores, words = [900, 0, 0, 0, 450, 0, 0, 0, 449], [50, 5, 5, 5, 9, 5, 5, 5, 8]
+    found = best_blocks(scores, words)
+    assert found.kept == (0, 4, 8)
+    assert main_run(found, scores, words).kept == (0,)
+    assert main_run(found, scores, words, ANYWHERE).kept == (0, 4)
+
+
+def test_the_main_group_is_the_surest_not_the_longest() -> None:
+    scores, words = [550, 550, 0, 0, 0, 900, 900], [100, 100, 5, 5, 5, 50, 51]
+    found = best_blocks(scores, words)
+    assert found.kept == (0, 1, 5, 6)
+    # 200 words of .55 are more than 101 of .9, but not in squares: 60.5 and 81.8
+    assert main_run(found, scores, words).kept == (5, 6)
+
+
+def test_a_list_without_links_is_cut_later() -> None:
+    scores, words = [900, 0, 0, 0, 500, 460, 440], [50, 5, 5, 5, 10, 9, 9]
+    found = best_blocks(scores, words)
+    assert found.kept == (0, 4, 5, 6)
+    plain = [0, 0, 0, 0, 10, 9, 0]  # of 28 words 19 are in a list, mean .468
+    assert main_run(found, scores, words).kept == (0,)
+    assert main_run(found, scores, words, ARTICLE, plain) is found
+    assert main_run(found, scores, words, ARTICLE, [*plain[:6], -1]).kept == (0,)
+    assert main_run(found, scores, words, ARTICLE, [0, 0, 0, 0, 5, 9, 0]).kept == (0,)
+    scores[5:] = [400, 390]  # mean .432: less than half of .9, but not than two fifths
+    assert main_run(found, scores, words, ARTICLE, plain).kept == (0,)
+    assert main_run(found, scores, words, ANYWHERE, plain) is found

@@ -62,6 +62,7 @@ def test_which_tables_are_data() -> None:
     for layout in (
         f"<table><tr><td>{long}<td>menu<tr><td>{long}<td>b</table>",
         "<table><tr><td>1<td>2</table>",
+        "<table><tr><td><img><td><img><tr><td>1<td>2</table>",
         "<table><tr><td>1<tr><td>2</table>",
         "<table><tr><td>1<td><pre>a\n  b</pre><tr><td>2<td>c</table>",
         "<p>none",
