@@ -65,8 +65,7 @@ saddle hammer cradle telescope wheelbarrow quilt signpost churn kite windmill cl
 """
 )
 _WHEN: Final = _words(
-    "winter spring summer autumn January February March April May June July August September "
-    "October November December"
+    "winter spring summer autumn harvest rains floods frosts drought eclipse fair"
 )
 _FIRST: Final = _words(
     "Alder Bram Corn Dun Elm Fern Gold Hazel Iron Juniper Kestrel Larch Marsh North Oak Plover"
@@ -148,7 +147,7 @@ def sentences(key: bytes, shard: int, items: int) -> list[str]:
 
     return [
         f"{one(_GIVEN)} {one(_DID)} {2 + draw.below(97)} {one(_KIND)} {one(_THING)}s and a "
-        f"{one(_KIND)} {one(_THING)} in {one(_WHEN)} {1700 + draw.below(320)}, "
+        f"{one(_KIND)} {one(_THING)} in the {one(_WHEN)} of {1700 + draw.below(320)}, "
         f"near {one(_TOWN)}."
         for _ in range(items)
     ]

@@ -25,6 +25,7 @@ from corpusmill.stages.decontaminate.canaries import (
     read_scores,
     sentences,
 )
+from corpusmill.stages.filters.verb import filter_jsonl
 
 KEY = bytes(range(32))
 SMALL = CanaryParams(shards=6, items=8, orders=19)
@@ -180,3 +181,9 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["p_value"] == "6.250e-2"
     assert main(["canary", "test", str(folder)]) != 0
     assert main(["canary", "make", str(tmp_path / "other")]) != 0
+
+
+def test_the_default_filters_keep_the_whole_set(tmp_path: Path) -> None:
+    make(KEY, tmp_path / "set")
+    done = filter_jsonl(tmp_path / "set" / "documents.jsonl", tmp_path / "out.jsonl")
+    assert (done["rows"], done["kept"]) == (20, 20)
