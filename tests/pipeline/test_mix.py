@@ -265,7 +265,7 @@ def taken(share: Share, ids: list[str], n: Any) -> dict[tuple[str, int], int]:
     }
 
 
-@settings(derandomize=True, deadline=None, max_examples=80)
+@settings(derandomize=True, deadline=None, max_examples=40)
 @given(st.integers(1, 30), st.lists(st.integers(0, 2500), min_size=1, max_size=5))
 def test_what_follows_goes_on_where_the_last_one_ended(count: int, takes: list[int]) -> None:
     """Several pieces of the sequence, against a list of all documents copy by copy."""
@@ -386,6 +386,7 @@ def test_ranges_of_numbers() -> None:
     assert domains_of(columns, rules, len(rows)) == [
         "best", "good", None, "good", "poor", None, None, None, "best",
     ]  # fmt: skip
+    assert domain_of({"score": 0.8}, rules[1:]) is None
     assert domain_of({"source": "a..b"}, [DomainRule("t", {"source": "a..b"})]) == "t"
     with pytest.raises(ConfigError, match="is empty"):
         MixParams((Domain("a", {"score": "0.8..0.5"}),))

@@ -203,6 +203,23 @@ def test_text(released: Path, tmp_path: Path) -> None:
     assert pq.read_table(files[-1])["text"][-1].as_py() == expected[-1]
 
 
+def test_text_that_ends_within_a_character(tokenizer: MemoryContext, tmp_path: Path) -> None:
+    """A document of characters of four tokens each, cut by a budget of 50: 12 and a quarter."""
+    from .conftest import fill, make_docs
+
+    docs = make_docs(1).select(["id", "source", "url", "lang"])
+    docs = docs.append_column("text", [["😀" * 30]])
+    ctx = MemoryContext(tmp_path / "r", seed=11)
+    ctx.steps["tokenizer"] = tokenizer
+    fill(ctx, docs)
+    ctx.run_phases(Sink(ShardsParams(mix=MixParams(tokens=50))))
+    (tmp_path / "r/tokenizer").mkdir()
+    for name, path in tokenizer.files().items():
+        (tmp_path / "r" / name).write_bytes(path.read_bytes())
+    emit(tmp_path / "r", "text", tmp_path / "x")
+    assert pq.read_table(tmp_path / "x/shard_00000.parquet")["text"].to_pylist() == ["😀" * 12]
+
+
 @pytest.mark.parametrize(
     ("vocabulary", "canonical", "megatron", "llmc"),
     [
