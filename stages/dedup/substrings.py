@@ -397,8 +397,7 @@ class SubstringsDedup(Barrier):
             self.params.keep == "first",
         )  # fmt: skip
         of = np.repeat(own, len(place))
-        at, there = places(key, cuts[0])
-        there = there & (cuts[1][at] == check) if len(cuts[0]) else there
+        at, there = places(join_ids(key, check), join_ids(*cuts[:2]))
         of[there] = cuts[2][at[there]]
         goes |= there
         back = np.argsort(place[goes])

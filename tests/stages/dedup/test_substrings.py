@@ -102,6 +102,25 @@ def test_bytes_against_brute_force(make: Any, run: Any, keep: Any, method: Any) 
     assert removed > 15
 
 
+@pytest.mark.parametrize("keep", ["first", "none"])
+def test_windows_whose_first_hashes_collide(make: Any, run: Any, keep: Any) -> None:
+    docs = corpus(make, 5, 20)
+    found = []
+    for mask in (2**64 - 1, 3):
+        stage = STAGE(SubstringsParams(unit="bytes", length=20, keep=keep))
+        stage.setup()
+        windows = stage._windows
+
+        def collide(*given: Any, mask: int = mask, windows: Any = windows) -> Any:
+            doc, place, key, check = windows(*given)
+            return doc, place, key & np.uint64(mask), check
+
+        stage._windows = collide  # type: ignore[method-assign]
+        found.append(run(stage, [make(n, d.text) for n, d in enumerate(docs)], partitions=2)[0])
+    assert found[0] == found[1]
+    assert len(found[0]) > 3
+
+
 def sentences(r: random.Random, count: int) -> str:
     return " ".join(f"{r.choice('abcé')}{r.randrange(10**6)}" for _ in range(count))
 
@@ -117,6 +136,7 @@ def test_words_with_their_surroundings(make: Any, run: Any) -> None:
         make(5, f"x-{frame}-y z"),
         make(6, f"Five. {frame}.\n\nSix"),
         make(7, " ".join(frame.split()[:19])),
+        make(8, f"q-{frame} z"),
     ]
     docs[0].id = "0" * 32
     whole = [doc.text for doc in docs]
@@ -128,7 +148,7 @@ def test_words_with_their_surroundings(make: Any, run: Any) -> None:
         left = [o.text if isinstance(o, Document) else o for o in outcomes]
         assert left == [
             whole[0], "One here.\n\nTwo there.", "Three stays Four comes. ",
-            Drop("only_repeats", "0" * 32), "x-y z", "Five.\n\nSix", whole[6],
+            Drop("only_repeats", "0" * 32), "x-y z", "Five.\n\nSix", whole[6], "q- z",
         ]  # fmt: skip
         assert outcomes[1].signals == {
             "repeats_removed": 1, "repeats_removed_chars": len(frame) + 5,
@@ -137,7 +157,7 @@ def test_words_with_their_surroundings(make: Any, run: Any) -> None:
         assert outcomes[0].signals == {"repeats_removed": 0, "repeats_removed_chars": 0}
         assert "text_sha256_raw" not in outcomes[0].meta
         assert {v["copy_of"] for v in verdicts.values()} == {"0" * 32}
-        before = sum(len(t) for t in whole[1:6])
+        before = sum(len(t) for t in [*whole[1:6], whole[7]])
         (stated,) = [{k: sum(e[2][k] for e in ctx.equations) for k in ("left", "removed")}]
         assert sum(e[1] for e in ctx.equations) == before == sum(stated.values())
         assert stated["removed"] == sum(ctx.notes("tally")[0]["chars_removed"].values())
