@@ -217,8 +217,8 @@ EXTRACTORS: dict[str, tuple[str, Callable[[], Extract]]] = {
 """Row → (distribution, what makes the extractor). From "resiliparse, all text" on, they choose
 nothing: they are what choosing could keep at most."""
 
-OPTIONAL = frozenset({"magic-html"})
-"""May be missing where the others are not: see requirements.in."""
+OPTIONAL = frozenset({"magic-html", "Readability.js"})
+"""Not for every Python: see requirements.in."""
 
 
 def versions() -> dict[str, str | None]:
