@@ -59,14 +59,17 @@ def kept(codes, first, end, letters, main, rest, found):  # type: ignore[no-unty
     for g in range(1, GROUPS):
         if g != _LATIN and weight[g] > 0 and (best == 0 or weight[g] > weight[best]):
             best = g
-    if best == 0 or (4 * weight[best] < weight.sum() and weight[_LATIN] > 0):
+    whole = 0  # weight.sum() would have every process that loads this kernel import scipy
+    for g in range(GROUPS):
+        whole += weight[g]
+    if best == 0 or (4 * weight[best] < whole and weight[_LATIN] > 0):
         best = _LATIN
     main[0] = 0
     rest[0] = 0
     m = 1
     r = 1
     last = np.uint32(0)
-    others = weight.sum() > weight[best]
+    others = whole > weight[best]
     for i in range(first, end):
         entry = letters[codes[i]]
         if entry == SKIP:
