@@ -154,6 +154,8 @@ def seeds(name: str) -> list[bytes]:
             long + record,
             b"WARC/1.0\r\nContent-Length: 99999\r\n\r\n" + b"z" * 300 + b"\r\n\r\n" + record,
             record + bytes(512) + record,
+            gzip.compress(record) + bytes(512) + gzip.compress(record),
+            *map(_wrong_length, range(8)),
             b"no archive",
             *(p[:8000] for p in plain if not p.startswith(b"\x1f\x8b")),
             *opened,
@@ -182,6 +184,12 @@ def seeds(name: str) -> list[bytes]:
         ]
         return [bytes([first]) + body for body in bodies for first in (*range(10), 64, 65, 129)]
     return pages
+
+
+def _wrong_length(number: int) -> bytes:
+    """A packed block of more than a reader holds, which does not end where it says."""
+    head = b"WARC/1.0\r\nContent-Length: 2500000\r\n\r\n"
+    return gzip.compress(head + bytes(2_400_000 + number) + b"\r\nWARC/1.0\r\n" * 3, mtime=0)
 
 
 def _whole(data: bytes) -> bool:
