@@ -119,12 +119,22 @@ def _file(path: Path, name: str, digest: str, kind: str) -> dict[str, Any]:
 
 
 def _description(lock: Lock) -> str:
-    out = lock.data["outputs"]
+    shards = [r for r in lock.rows() if r["role"] == "shard" and "stream" in r]
+    whole = [r for r in shards if not _is_rung(r["stream"])]
     sources = ", ".join(str(s["name"]) for s in lock.data["licences"])
-    return (
-        f"{out['tokens']} tokens in {out['shards']} shards, made from {lock.data['funnel']['in']} "
-        f"records of {sources} by corpusmill {lock.data['provenance']['package']}."
+    text = (
+        f"{sum(r['tokens'] for r in whole)} tokens in {len(whole)} shards, made from "
+        f"{lock.data['funnel']['in']} records of {sources} by corpusmill "
+        f"{lock.data['provenance']['package']}."
     )
+    if len(whole) < len(shards):
+        text += f" Smaller mixes, which are parts of it, lie in {len(shards) - len(whole)} more."
+    return text
+
+
+def _is_rung(stream: str) -> bool:
+    """Whether a stream belongs to the ladder, and repeats what lies in the others."""
+    return stream.startswith("scale-")
 
 
 def _licences(lock: Lock) -> list[str]:
@@ -159,10 +169,16 @@ def card(lock: Lock, manifest: Mapping[str, Any] | None, about: str) -> str:
         front += [f"license_name: {json.dumps(' AND '.join(ids)[:200])}", "license_link: LICENCES"]
     front += ["task_categories:", "- text-generation", f"size_categories:\n- {_size(lock)}"]
     if manifest is not None:
-        front.append("configs:\n- config_name: default\n  data_files:")
+        configs: dict[str, list[str]] = {}
         for stream in _streams(manifest):
-            split = stream.replace("/", ".").replace("-", "_")
-            front.append(f"  - split: {split}\n    path: {json.dumps(stream + '/*.parquet')}")
+            config, _, rest = stream.partition("/") if _is_rung(stream) else ("default", "", stream)
+            split = rest.replace("/", ".").replace("-", "_")
+            configs.setdefault(config, []).append(
+                f"  - split: {split}\n    path: {json.dumps(stream + '/*.parquet')}"
+            )
+        front.append("configs:")
+        for config, lines in configs.items():
+            front += [f"- config_name: {config}", "  data_files:", *lines]
     front.append("---")
     return "\n".join([*front, "", f"# {data['name']} {data['version']}", "", *_facts(lock), "",
                       *_table_of(manifest), *([about.strip(), ""] if about else [])])  # fmt: skip

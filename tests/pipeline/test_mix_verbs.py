@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from corpusmill.pipeline import Plan, Recipe, run
 from corpusmill.pipeline.cli import main
 from corpusmill.pipeline.errors import ConfigError
+from corpusmill.pipeline.exporting import card
 from corpusmill.pipeline.lock import Lock
 from corpusmill.pipeline.mix_verbs import compare, forecast
 
@@ -108,6 +110,16 @@ def test_plan_of_another_recipe_before_any_work(
     assert main(["mix", "plan", str(recipe), "--run", str(runs / "a")]) == 2
     assert main(["mix", "plan", str(runs / "recipe.yaml")]) == 2
     assert "name a run that has encoded" in capsys.readouterr().err
+
+
+def test_card_keeps_the_ladder_apart(runs: Path) -> None:
+    lock = Lock.load(runs / "a")
+    made = json.loads((runs / "a/shards/manifest.json").read_bytes())
+    front = yaml.safe_load(card(lock, made, "").split("---\n")[1])
+    configs = {c["config_name"]: [f["split"] for f in c["data_files"]] for c in front["configs"]}
+    assert configs["default"] == ["first.odd", "first.even", "last.odd", "heldout"]
+    assert configs["scale-1-4"] == ["first.odd", "first.even", "last.odd"]
+    assert f"{made['tokens']} tokens in" in card(lock, made, "")
 
 
 def times(root: Path, aux: str) -> list[int]:
