@@ -51,7 +51,8 @@ def test_every_archive(archives: Path) -> None:
     files = {str(p.relative_to(archives)): p for p in archives.rglob("*") if p.is_file()}
     assert set(files) == set(rows)
     for name, path in sorted(files.items()):
-        reader = build("sources.wet" if ".wet" in name else "sources.warc", {}, name)
+        kind = next((k for k in ("wet", "wat") if f".{k}" in name), "warc")
+        reader = build(f"sources.{kind}", {}, name)
         file = InputFile("real", str(path), name, path.stat().st_size)
         if name == LZ4:
             with pytest.raises(InputError, match="lz4"):
