@@ -271,7 +271,7 @@ def _stage_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     sub.add_argument("folder", nargs="?", metavar="DIR", help="the set")
     sub.add_argument("scores", nargs="?", metavar="SCORES.jsonl",
                      help="of test: id and logprob of each of the set's queries")  # fmt: skip
-    sub.add_argument("--key", metavar="FILE", help="of make: a secret key, made where there is none")
+    sub.add_argument("--key", metavar="FILE", help="of make: a secret key (made if missing)")
     for name, number in (("shards", 20), ("items", 12), ("orders", 50)):
         sub.add_argument(f"--{name}", type=int, default=number, metavar="N",
                          help=f"of make: default {number}")  # fmt: skip

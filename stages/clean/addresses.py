@@ -148,7 +148,8 @@ _NUMBERING: Final = re.compile(
         "series|kernel|firmware|drivers?|plugins?|git|ssh|openssh|linux|java|flash|"
         "kapitel|abschnitt|secci[oó]n|sezione|se[cç][aã]o|раздел|глава|верси[яию]"
     )
-    + rf"|[§¶<>=~^≥≤≈])(?:{SPACE}|[.:#(])*(?:(?:to|from|than|or|and|is){SPACE}+)?$"
+    + rf"|[§¶])[.:#(]*{SPACE}*[(#]?(?:(?:to|from|than|or|and|is){SPACE}+)?$"
+    + rf"|[<>=~^≥≤≈]{SPACE}?$"
 )
 _NETWORK_BEFORE: Final = re.compile(
     word(
