@@ -13,8 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bench.peers.extractors.serving import Extract, serve
+
 from .harness import BenchError
-from .peers.extractors.serving import Extract, serve
 
 FOLDS = 5
 TIERS = ("fast", "default", "quality", "own")
