@@ -86,6 +86,7 @@ def _first_ones(
 ) -> tuple[int, ...]:
     """`chosen` without rows of blocks that repeat earlier ones."""
     part, all_of = SAME
+    before, after = page.measures[:, SEEN_BEFORE].tolist(), page.measures[:, SEEN_AFTER].tolist()
     runs: set[Run] = set()
     texts: set[int] = set()
     stay: list[int] = []
@@ -99,15 +100,22 @@ def _first_ones(
         row.clear()
 
     for b in chosen:
-        mine = _runs(page, b, known)
-        text = int(page.measures[b, HASH])
-        if len(mine & runs) * all_of >= len(mine) * part if mine else text in texts:
+        if before[b] < 0:  # fewer than four words: has no run
+            copy = int(page.measures[b, HASH]) in texts
+        elif before[b] < SEEN:
+            copy = False
+        else:
+            mine = _runs(page, b, known)
+            copy = len(mine & runs) * all_of >= len(mine) * part
+        if copy:
             row.append(b)
             continue
         end_row()
         stay.append(b)
-        runs |= mine
-        texts.add(text)
+        if before[b] < 0:
+            texts.add(int(page.measures[b, HASH]))
+        elif after[b] > 0:
+            runs |= _runs(page, b, known)
     end_row()
     return tuple(stay)
 
