@@ -70,3 +70,9 @@ def test_paragraphs_take_the_place_of_one_long_copy(copies: int) -> None:
 def test_a_part_of_a_text_does_not_take_its_place() -> None:
     text = paragraphs(A, B, f"{A} {B} {C}")
     assert stay(text, leave=(0, 1)) == (2,)
+
+
+def test_two_parts_are_enough_if_they_are_most_of_it() -> None:
+    assert stay(paragraphs(A, B, f"{A} {B}"), leave=(0, 1)) == (0, 1)
+    # D is more than half of the long copy, so no part of it, and A and B are less than most.
+    assert stay(paragraphs(D, A, B, f"{D} {A} {B}"), leave=(0, 1, 2)) == (3,)
