@@ -31,6 +31,7 @@ from corpusmill.classifiers.train import train_classifier
 from corpusmill.pipeline.progress import to_stderr as say
 
 from . import texts
+from .grades import Graded, graded, spearman
 from .harness import ROOT, Bar, Report, finish, parser
 
 ROUNDS, QUICK_ROUNDS = 5, 3
@@ -77,6 +78,23 @@ def guess_rows(name: str, figures: Ablation) -> list[dict[str, Any]]:
         {"side": "length alone", "set": name, "auc": figures["length_only"],
          "matched": figures["matched_length_only"]},
     ]  # fmt: skip
+
+
+def grade_rows(sides: dict[str, Side], pages: Sequence[Graded]) -> list[dict[str, Any]]:
+    """How each model ranks the graded pages, all of them and the natural ones, by Spearman's
+    correlation with the mean grade; beside it the length, and one reader by the other."""
+    rows: list[dict[str, Any]] = []
+    for name, some in (("graded", pages), ("graded, natural", [p for p in pages if p.natural])):
+        means = [sum(p.grades) / 2 for p in some]
+        ranked = {side: ask([p.text for p in some]) for side, ask in sides.items()}
+        ranked["length alone"] = [float(len(p.text)) for p in some]
+        rows += [
+            {"side": side, "set": name, "spearman": spearman(values, means)}
+            for side, values in ranked.items()
+        ]
+        both = spearman([p.grades[0] for p in some], [p.grades[1] for p in some])
+        rows.append({"side": "one reader by the other", "set": name, "spearman": both})
+    return rows
 
 
 def speeds(sides: dict[str, Side], given: Sequence[str], rounds: int) -> dict[str, float]:
@@ -138,6 +156,7 @@ def measure(args: argparse.Namespace) -> Report:
         told = ablation([0.0] * len(given), given, given)["length_only"]
         rows.append({"side": "length alone, told", "set": "other kinds", "auc": told})
         documents = [row[0] for row in given]
+    rows += grade_rows(sides, graded(data))
     length = sum(map(len, documents)) / len(documents)
     rounds = args.rounds or (QUICK_ROUNDS if data is None else ROUNDS)
     for side, rate in speeds(sides, documents, rounds).items():
@@ -147,7 +166,16 @@ def measure(args: argparse.Namespace) -> Report:
         versions={name: version(name) for name in ("fasttext-community", "numpy")},
         rows=rows,
         bars=bars_of(held),
-        columns=("side", "set", "auc", "matched", "calibration_error", "mean", "texts_per_s"),
+        columns=(
+            "side",
+            "set",
+            "auc",
+            "matched",
+            "calibration_error",
+            "mean",
+            "spearman",
+            "texts_per_s",
+        ),
         notes=[
             "the hyperparameters of the linear model were chosen on these held-out groups, and how "
             "short texts are drawn to the middle on the other kinds",
