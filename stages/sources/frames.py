@@ -10,11 +10,18 @@ import mmap
 import zlib
 from typing import Any, Protocol
 
-_libdeflate: Any
-try:
-    import deflate as _libdeflate
-except ImportError:  # zlib gives the same, in more than twice the time
-    _libdeflate = None
+
+def _library() -> Any:
+    """libdeflate's Python module, or None where it is missing: zlib gives the same, in more than
+    twice the time."""
+    try:
+        import deflate
+    except ImportError:
+        return None
+    return deflate
+
+
+_libdeflate = _library()
 
 _PLAIN_IN = 1 << 20
 _GZIP_LEAST = 20  # bytes of the shortest member

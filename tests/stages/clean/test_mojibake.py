@@ -43,7 +43,6 @@ def test_right_texts_stay() -> None:
 
 
 def test_single_places_and_other_encodings_are_for_ftfy() -> None:
-    pytest.importorskip("ftfy")
     one = "The temperature was 565 Â°C at the inlet. " + "It fell in the night. " * 20
     given = [one, wrong(FRENCH), wrong(FRENCH, "mac_roman"), RUSSIAN, "plain"]
     own = run(Mojibake(MojibakeParams()), *given)

@@ -115,7 +115,7 @@ def test_windows_whose_first_hashes_collide(make: Any, run: Any, keep: Any) -> N
             doc, place, key, check = windows(*given)
             return doc, place, key & np.uint64(mask), check
 
-        stage._windows = collide  # type: ignore[method-assign]
+        stage._windows = collide  # type: ignore[method-assign, assignment]
         found.append(run(stage, [make(n, d.text) for n, d in enumerate(docs)], partitions=2)[0])
     assert found[0] == found[1]
     assert len(found[0]) > 3
@@ -143,7 +143,7 @@ def test_words_with_their_surroundings(make: Any, run: Any) -> None:
     for method in ("hash", "exact"):
         texts = [make(n + 1, text) for n, text in enumerate(whole)]
         texts[0].id = docs[0].id
-        params = SubstringsParams(length=20, method=method)  # type: ignore[arg-type]
+        params = SubstringsParams(length=20, method=method)
         verdicts, outcomes, ctx = run(STAGE(params), texts, partitions=4)
         left = [o.text if isinstance(o, Document) else o for o in outcomes]
         assert left == [
