@@ -62,7 +62,9 @@ def test_select_copies_records_of_one_language(tmp_path: Path) -> None:
 def test_record_that_is_no_response_is_refused() -> None:
     import gzip
 
-    raw = gzip.compress(b"WARC/1.0\r\nWARC-Type: request\r\nWARC-Record-ID: <urn:x>\r\n\r\n")
+    raw = gzip.compress(
+        b"WARC/1.0\r\nWARC-Type: request\r\nWARC-Record-ID: <urn:x>\r\n\r\n", mtime=0
+    )
     with pytest.raises(BenchError, match="a response was expected"):
         crawl.record_id(raw)
 

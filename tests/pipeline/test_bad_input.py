@@ -59,7 +59,7 @@ def broken(data: bytes) -> bytes:
 
 
 ZEROS = bytes(40 << 20)
-BOMB = gzip.compress(ZEROS, 1)
+BOMB = gzip.compress(ZEROS, 1, mtime=0)
 ZSTD_BOMB = zstandard.compress(ZEROS)
 
 WEB: dict[str, tuple[bytes, list[tuple[int, str]]]] = {

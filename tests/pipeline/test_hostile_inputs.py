@@ -122,7 +122,7 @@ def test_paths_from_a_list(tmp_path: Path) -> None:
     (tmp_path / "in" / "a").mkdir(parents=True)
     for name in ("a/2.jsonl", "a/1.jsonl", "3.jsonl", "more.json"):
         (tmp_path / "in" / name).write_text('{"text": "a"}\n')
-    (tmp_path / "all.paths.gz").write_bytes(gzip.compress(b"a/2.jsonl\n\n3.jsonl \n"))
+    (tmp_path / "all.paths.gz").write_bytes(gzip.compress(b"a/2.jsonl\n\n3.jsonl \n", mtime=0))
     text = LISTED.replace("stage:", "root: in, stage:")
     (source,) = plan(Recipe.parse(text, tmp_path)).data["inputs"]
     assert [f[0] for f in source["files"]] == ["3.jsonl", "a/2.jsonl"]

@@ -24,7 +24,7 @@ def fill(folder: Path) -> None:
     (folder / "a" / "x.html").write_text(f"<html><p>{SENTENCE * 9}</p></html>")
     (folder / "a" / ".hidden" / "y.html").write_text("<p>no</p>")
     rows = "".join(json.dumps({"body": f"{n} {SENTENCE * 9}"}) + "\n" for n in range(3))
-    (folder / "r.jsonl.gz").write_bytes(gzip.compress(rows.encode()))
+    (folder / "r.jsonl.gz").write_bytes(gzip.compress(rows.encode(), mtime=0))
     pq.write_table(pa.table({"n": [1], "content": [SENTENCE * 9]}), folder / "t.parquet")
     table = pa.table({"text": [SENTENCE * 9]})
     for name in ("data-00000-of-00001.arrow", "cache-1.arrow"):

@@ -27,7 +27,7 @@ def test_a_lone_surrogate_and_gzip_pass_through_every_verb(
     rows = [{"id": "1", "text": "one \ud800 two"}, {"id": "2", "text": "Ünïcode, plain"}]
     content = "\n\n".join(json.dumps(r) for r in rows).encode()
     (tmp_path / "in.jsonl").write_bytes(content)
-    (tmp_path / "in.jsonl.gz").write_bytes(gzip.compress(content))
+    (tmp_path / "in.jsonl.gz").write_bytes(gzip.compress(content, mtime=0))
     verb(tmp_path / "in.jsonl", tmp_path / "out.jsonl")
     verb(tmp_path / "in.jsonl.gz", tmp_path / "out.jsonl.gz")
     plain = (tmp_path / "out.jsonl").read_bytes()
@@ -66,7 +66,7 @@ def test_bad_rows_are_named(tmp_path: Path, content: bytes, message: str) -> Non
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read: No such file"):
         list(read_rows(tmp_path / "none"))
-    (tmp_path / "in.gz").write_bytes(gzip.compress(b'{"a": 1}\n' * 5000)[:-20])
+    (tmp_path / "in.gz").write_bytes(gzip.compress(b'{"a": 1}\n' * 5000, mtime=0)[:-20])
     with pytest.raises(InputError, match="cannot be read"):
         list(read_rows(tmp_path / "in.gz"))
 

@@ -111,7 +111,9 @@ def test_names_come_from_folders_and_stems(tmp_path: Path) -> None:
     write(tmp_path / "two" / "a.jsonl", [row, row])
     write(tmp_path / "two" / "b.jsonl", [row, row, row])
     path = write(tmp_path / "top.jsonl", [row, row, row, row])
-    (tmp_path / "four.jsonl.gz").write_bytes(gzip.compress(path.read_bytes() + path.read_bytes()))
+    (tmp_path / "four.jsonl.gz").write_bytes(
+        gzip.compress(path.read_bytes() + path.read_bytes(), mtime=0)
+    )
     (tmp_path / "README.md").write_text("no benchmark")
     assert [b.name for b in load(tmp_path)] == ["four", "one", "top", "two.a", "two.b"]
 
@@ -148,7 +150,7 @@ def test_unreadable_and_missing(tmp_path: Path) -> None:
     with pytest.raises(AssetError, match="unreadable"):
         load(tmp_path)
     (tmp_path / "set.jsonl").unlink()
-    (tmp_path / "set.jsonl.gz").write_bytes(gzip.compress(b'{"question": "Q"}')[:-9])
+    (tmp_path / "set.jsonl.gz").write_bytes(gzip.compress(b'{"question": "Q"}', mtime=0)[:-9])
     with pytest.raises(AssetError, match="unreadable"):
         load(tmp_path)
 
@@ -223,7 +225,7 @@ def test_json_lists_and_bigbench_tasks(tmp_path: Path) -> None:
     (tmp_path / "lines.json").write_text("".join(json.dumps(r) + "\n" for r in GSM[:3]))
     task = {"name": "t", "examples": [{"input": "Q?", "target_scores": {"yes": 1, "no": 0}}]}
     (tmp_path / "task.json").write_text(json.dumps(task))
-    (tmp_path / "packed.json.gz").write_bytes(gzip.compress(json.dumps(GSM[:2]).encode()))
+    (tmp_path / "packed.json.gz").write_bytes(gzip.compress(json.dumps(GSM[:2]).encode(), mtime=0))
     assert {b.name: b.items for b in load(tmp_path)} == {
         "list": READ, "lines": READ[:3], "packed": READ[:2],
         "task": (Item("0", "Q?", "yes", ("yes", "no")),),

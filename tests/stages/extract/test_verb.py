@@ -116,7 +116,7 @@ def test_jsonl_reads_gzip_and_runs_twice_the_same(tmp_path: Path) -> None:
     rows = [{"id": n, "html": f"<p>page {n}</p>"} for n in range(150)]
     plain = write(tmp_path / "in.jsonl", rows)
     packed = tmp_path / "in.jsonl.gz"
-    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    packed.write_bytes(gzip.compress(plain.read_bytes(), mtime=0))
     assert extract_jsonl(plain, tmp_path / "a.jsonl")["kept"] == 150
     extract_jsonl(packed, tmp_path / "b.jsonl")
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()

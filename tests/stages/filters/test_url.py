@@ -145,7 +145,7 @@ def test_ut1_folders_nested_and_flat(tmp_path: Path) -> None:
     (tmp_path / "adult").mkdir()
     listed(tmp_path / "adult", "domains", "one.example")
     listed(tmp_path / "adult", "urls", "two.example/x")
-    (tmp_path / "press.domains.txt.gz").write_bytes(gzip.compress(b"three.example\n"))
+    (tmp_path / "press.domains.txt.gz").write_bytes(gzip.compress(b"three.example\n", mtime=0))
     folder = (Asset(str(tmp_path)),)
     adult: dict[str, Any] = {"block": folder, "categories": ("adult",)}
     assert outcome("http://one.example/", **adult) == ("url_domain", "one.example")

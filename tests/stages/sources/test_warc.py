@@ -53,7 +53,9 @@ def one(make_file: MakeFile, raw: bytes, **params: int) -> Record:
 
 
 def test_a_page(make_record: MakeRecord, make_file: MakeFile) -> None:
-    raw = gzip.compress(make_record(OK + b'<html lang="sv"><p>hej', WARC_Truncated="length"))
+    raw = gzip.compress(
+        make_record(OK + b'<html lang="sv"><p>hej', WARC_Truncated="length"), mtime=0
+    )
     record = one(make_file, raw)
     key = document_id("test", "a.warc", len(raw), 0)
     assert record == Record(key, 0, len(raw), record.outcome, "http://Example.test:8080/a?b")
@@ -125,7 +127,7 @@ def test_too_large(make_record: MakeRecord, make_file: MakeFile) -> None:
     size = len(OK) + 2_000_003
     assert verdict(one(make_file, huge, max_body_bytes=1000)) == ("too_large", size)
     packed = OK.replace(b"\r\n\r\n", b"\r\nContent-Encoding: gzip\r\n\r\n") + gzip.compress(
-        b"<p>" + b"y" * 5000
+        b"<p>" + b"y" * 5000, mtime=0
     )
     assert verdict(one(make_file, make_record(packed), max_body_bytes=1000))[0] == "too_large"  # type: ignore[index]
 
@@ -140,7 +142,7 @@ def test_a_body_with_a_lie(make_record: MakeRecord, make_file: MakeFile) -> None
 def test_records_behind_a_chunked_gzip_body_are_read(
     make_record: MakeRecord, make_file: MakeFile
 ) -> None:
-    body = gzip.compress(b"<p>first")
+    body = gzip.compress(b"<p>first", mtime=0)
     block = OK.replace(
         b"\r\n\r\n", b"\r\nTransfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n\r\n"
     ) + b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
