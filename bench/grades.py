@@ -10,12 +10,13 @@ of one make, so that their agreement says less than that of two people would.
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
+from urllib.parse import urlsplit
 
 from corpusmill.pipeline.document import Page
 from corpusmill.pipeline.stage import InputFile
@@ -67,14 +68,27 @@ def graded(data: Path | None) -> list[Graded]:
     return found
 
 
-def spearman(a: Sequence[float], b: Sequence[float]) -> float:
-    """The correlation of ranks, equal values having the mean of theirs; 4 decimals."""
-    return round(float(np.corrcoef(_ranks(a), _ranks(b))[0, 1]), 4)
+def write_labels(path: Path, pages: Sequence[Graded]) -> None:
+    """The pages as a label file of ``corpusmill train grade``: the mean grade of each, its host as
+    the group."""
+    rows = [
+        {
+            "text": page.text, "label": f"{sum(page.grades) / 2:g}",
+            "group": urlsplit(page.url).hostname, "licence": "NOASSERTION",
+            "source": "natural" if page.natural else "made",
+        }
+        for page in pages
+    ]  # fmt: skip
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
 
 
-def _ranks(values: Sequence[float]) -> np.ndarray:
-    array = np.asarray(values, np.float64)
-    _, which, counts = np.unique(array, return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    middle: np.ndarray = (ends - (counts - 1) / 2)[which]
-    return middle
+def main(argv: Sequence[str] | None = None) -> int:
+    """``python -m bench.grades OUT.jsonl`` writes all graded pages as labels."""
+    (out,) = sys.argv[1:] if argv is None else argv
+    named = os.environ.get("CORPUSMILL_DATA")
+    write_labels(Path(out), graded(Path(named) if named else None))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

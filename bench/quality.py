@@ -25,13 +25,13 @@ from urllib.parse import urlsplit
 from corpusmill.classifiers.baselines import Ablation, ablation
 from corpusmill.classifiers.fasttext_models import load_model
 from corpusmill.classifiers.linear_model import load_linear
-from corpusmill.classifiers.metrics import auc
+from corpusmill.classifiers.metrics import auc, spearman
 from corpusmill.classifiers.quality_text import scores
 from corpusmill.classifiers.train import train_classifier
 from corpusmill.pipeline.progress import to_stderr as say
 
 from . import texts
-from .grades import Graded, graded, spearman
+from .grades import Graded, graded
 from .harness import ROOT, Bar, Report, finish, parser
 
 ROUNDS, QUICK_ROUNDS = 5, 3

@@ -87,3 +87,28 @@ def calibration_error(scores: Sequence[float], good: Sequence[bool], bins: int =
         for row in reliability(scores, good, bins)
     ]
     return round(math.fsum(gaps) / max(1, len(scores)), 4)
+
+
+def spearman(a: Sequence[float], b: Sequence[float]) -> float:
+    """The correlation of ranks, equal values having the mean of theirs (Spearman 1904); 4
+    decimals. Of two values or more on each side, not all equal."""
+    x, y = _ranks(a), _ranks(b)
+    mean_x, mean_y = math.fsum(x) / len(x), math.fsum(y) / len(y)
+    both = math.fsum((u - mean_x) * (v - mean_y) for u, v in zip(x, y, strict=True))
+    one = math.fsum((u - mean_x) ** 2 for u in x)
+    other = math.fsum((v - mean_y) ** 2 for v in y)
+    return round(both / math.sqrt(one * other), 4)
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    order = sorted(range(len(values)), key=values.__getitem__)
+    made = [0.0] * len(values)
+    start = 0
+    while start < len(order):
+        end = start
+        while end + 1 < len(order) and values[order[end + 1]] == values[order[start]]:
+            end += 1
+        for i in order[start : end + 1]:
+            made[i] = (start + end) / 2 + 1
+        start = end + 1
+    return made

@@ -98,6 +98,8 @@ def train(options: Namespace) -> int:
     config, out = Path(options.config), Path(options.out)
     if options.what == "perplexity":
         card = room_module("classifiers.train_perplexity").train_perplexity_file(config, out)
+    elif options.what == "grade":
+        card = room_module("classifiers.train_grade").train_grade_file(config, out)
     else:
         card = room_module("classifiers.train").train_classifier(config, out)
     held, size = card["heldout"], card["model"]["size"]

@@ -8,17 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from bench.grades import GRADES, graded, spearman
+from bench.grades import GRADES, graded, write_labels
 from corpusmill.classifiers.linear_model import load_linear
+from corpusmill.classifiers.metrics import spearman
+from corpusmill.classifiers.train_grade import GradeConfig, train_grade
 
 MODEL = Path(__file__).resolve().parents[2] / "configs/sample/models/quality_linear.lin"
-
-
-def test_ranks_by_hand() -> None:
-    assert spearman([1, 2, 3, 4], [10, 20, 30, 40]) == 1
-    assert spearman([1, 2, 3, 4], [4, 3, 2, 1]) == -1
-    # Ranks 1, 2.5, 2.5, 4 against 1, 2, 3, 4: 4.5 / sqrt(4.5 * 5).
-    assert spearman([1, 5, 5, 9], [1, 2, 3, 4]) == pytest.approx(0.9487)
 
 
 def test_four_hundred_pages_are_graded_twice() -> None:
@@ -37,3 +32,13 @@ def test_the_model_of_the_sample_on_graded_pages() -> None:
     scores = load_linear(MODEL, "high").scores([p.text for p in pages])
     means = [sum(p.grades) / 2 for p in pages]
     assert spearman(scores, means) > 0.6
+
+
+@pytest.mark.slow
+def test_it_ranks_pages_of_unseen_hosts_better_than_their_length(tmp_path: Path) -> None:
+    pages = graded(None)
+    write_labels(tmp_path / "l.jsonl", pages)
+    held = train_grade(GradeConfig("t", ("l.jsonl",)), tmp_path, tmp_path / "out")["heldout"]
+    assert held["texts"] == 149
+    assert held["spearman"] > held["spearman_length"] + 0.2
+    assert held["spearman"] > 0.75

@@ -113,6 +113,9 @@ def known_before(folder: Path) -> dict[str, Any]:
 MADE_WITH: dict[str, dict[str, Any] | Callable[[Path], dict[str, Any]]] = {
     "classifiers.buckets": edges,
     "classifiers.fasttext_quality": quality_model,
+    "classifiers.grade": {
+        "model": str(Path(__file__).parents[2] / "configs/sample/models/grade.json")
+    },
     "classifiers.linear_quality": {
         "model": str(Path(__file__).parents[2] / "configs/sample/models/quality_linear.lin")
     },
