@@ -60,19 +60,24 @@ def _key(text: str, seed: int) -> bytes:
 
 
 def choose(texts: Iterable[str], most_bytes: int) -> list[str]:
-    """Different texts with the smallest keys, of at most `most_bytes` together, by key."""
-    heap: list[tuple[bytes, str]] = []  # of the negated keys: the largest is at the top
+    """Different texts in the order of their keys, as many from the first on as fit `most_bytes`
+    (one at least), whatever order they come in."""
+    heap: list[tuple[bytes, int, str]] = []  # of the negated keys: the largest is at the top
     size, seen = 0, set()
+    least = b""  # the smallest key that had no room: none behind it may come in
     for text in texts:
-        key = _key(text, 0)
-        if key in seen or not text.strip():
+        key = bytes(255 - b for b in _key(text, 0))
+        if key in seen or key <= least or not text.strip():
             continue
         seen.add(key)
-        heapq.heappush(heap, (bytes(255 - b for b in key), text))
-        size += len(text)
+        length = len(text.encode("utf-8", "surrogatepass"))
+        heapq.heappush(heap, (key, length, text))
+        size += length
         while size > most_bytes and len(heap) > 1:
-            size -= len(heapq.heappop(heap)[1])
-    return [text for _, text in sorted(heap, reverse=True)]
+            least, gone, _ = heapq.heappop(heap)
+            size -= gone
+            seen.discard(least)
+    return [text for _, _, text in sorted(heap, reverse=True)]
 
 
 def _fit_for_training(texts: Sequence[str], heldout: set[str]) -> list[str]:

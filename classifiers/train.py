@@ -15,6 +15,8 @@ import hashlib
 import json
 import os
 import tempfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
@@ -71,6 +73,26 @@ def read_labels(path: Path) -> list[LabelledText]:
             raise InputError(f"{path.name} line {number}: a field is empty or no string")
         rows.append(LabelledText(*values))
     return rows
+
+
+def read_label_files(
+    names: Sequence[str], base: Path
+) -> tuple[list[LabelledText], list[dict[str, Any]]]:
+    """The rows of label files relative to `base`, and what a card says of each file."""
+    rows: list[LabelledText] = []
+    data = []
+    for name in names:
+        path = resolve_path(name, base)
+        mine = read_labels(path)
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        data.append({"file": name, "sha256": digest, "texts": len(mine)})
+        rows += mine
+    return rows, data
+
+
+def licences_of(rows: Iterable[LabelledText]) -> dict[str, int]:
+    """How many of the rows have each licence."""
+    return dict(sorted(Counter(r.licence for r in rows).items()))
 
 
 def _order(row: LabelledText, seed: int) -> bytes:
@@ -219,14 +241,7 @@ def train(config: TrainConfig, base: Path, out: Path) -> dict[str, Any]:
 
     Raises ConfigError, InputError (a label file) or AssetError (fastText itself).
     """
-    rows: list[LabelledText] = []
-    data = []
-    for name in config.labels:
-        path = resolve_path(name, base)
-        mine = read_labels(path)
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        data.append({"file": name, "sha256": digest, "texts": len(mine)})
-        rows += mine
+    rows, data = read_label_files(config.labels, base)
     learn, held = _split(rows, config)
     out.mkdir(parents=True, exist_ok=True)
     texts = [r.text for r in held]
@@ -239,9 +254,6 @@ def train(config: TrainConfig, base: Path, out: Path) -> dict[str, Any]:
         _fit(_lines(learn, config), config, target)
         values = scores(load_model(target, config.good), texts, config.good, config.max_chars)
         library, hyper = DISTRIBUTION, asdict(config.model)
-    licences: dict[str, int] = {}
-    for r in sorted(rows, key=lambda r: r.licence):
-        licences[r.licence] = licences.get(r.licence, 0) + 1
     card: dict[str, Any] = {
         "schema": SCHEMA,
         "name": config.name,
@@ -258,7 +270,7 @@ def train(config: TrainConfig, base: Path, out: Path) -> dict[str, Any]:
             "threads": 1,
         },
         "data": data,
-        "licences": licences,
+        "licences": licences_of(rows),
         "training": {
             "texts": len(learn), "good": sum(r.label == config.good for r in learn),
             "groups": sorted({r.group for r in learn}),
@@ -274,4 +286,4 @@ def train(config: TrainConfig, base: Path, out: Path) -> dict[str, Any]:
 
 def train_classifier(config: Path, out: Path) -> dict[str, Any]:
     """`train` with the configuration in a YAML file."""
-    return train(read_config(config), config.resolve().parent, out)
+    return train(read_config(config, TrainConfig), config.resolve().parent, out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.params import decode_dataclass
@@ -71,12 +71,16 @@ class TrainConfig:
             raise ConfigError(f"keep_rate is {self.keep_rate}, must be above 0 and at most 1")
 
 
-def read_config(path: Path) -> TrainConfig:
-    """The configuration in the YAML file `path`. Raises ConfigError with place, key and value."""
+Config = TypeVar("Config")
+
+
+def read_config(path: Path, kind: type[Config]) -> Config:
+    """The configuration of a training run in the YAML file `path`, a dataclass `kind`. Raises
+    ConfigError with place, key and value."""
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigError(f"{path.name} cannot be read: {reason}") from error
-    made: TrainConfig = decode_dataclass(TrainConfig, read_yaml(text, path.name), path.name)
+    made: Config = decode_dataclass(kind, read_yaml(text, path.name), path.name)
     return made

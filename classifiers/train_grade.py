@@ -17,14 +17,12 @@ import numpy as np
 
 from corpusmill.pipeline.document import Document
 from corpusmill.pipeline.errors import ConfigError
-from corpusmill.pipeline.params import decode_dataclass
-from corpusmill.pipeline.places import resolve_path
-from corpusmill.pipeline.strict_yaml import read_yaml
 from corpusmill.stages.measure import language
 
 from .grade import MEASURES, MOST, GradeModel, features, signal_names
 from .metrics import spearman
-from .train import LabelledText, read_labels
+from .train import LabelledText, licences_of, read_label_files
+from .train_config import read_config
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -85,14 +83,7 @@ def train_grade(config: GradeConfig, base: Path, out: Path) -> dict[str, Any]:
 
     Raises ConfigError for a label that is no grade or too few groups, InputError for a label file.
     """
-    rows: list[LabelledText] = []
-    data = []
-    for name in config.labels:
-        path = resolve_path(name, base)
-        mine = read_labels(path)
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        data.append({"file": name, "sha256": digest, "texts": len(mine)})
-        rows += mine
+    rows, data = read_label_files(config.labels, base)
     rows.sort(key=lambda r: (r.group, r.text))
     grades = np.array([_grade(r) for r in rows])
     groups = sorted({r.group for r in rows})
@@ -117,9 +108,7 @@ def train_grade(config: GradeConfig, base: Path, out: Path) -> dict[str, Any]:
                   "sha256": hashlib.sha256(raw).hexdigest()},
         "params": {"folds": config.folds, "penalty": config.penalty},
         "data": data,
-        "licences": {
-            name: sum(r.licence == name for r in rows) for name in sorted({r.licence for r in rows})
-        },
+        "licences": licences_of(rows),
         "heldout": {
             "texts": len(rows), "groups": len(groups), "auc": None,
             "spearman": spearman(found.tolist(), grades.tolist()),
@@ -162,10 +151,4 @@ def _grade(row: LabelledText) -> float:
 
 def train_grade_file(path: Path, out: Path) -> dict[str, Any]:
     """`train_grade` with the configuration in a YAML file."""
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ConfigError(f"{path.name} cannot be read: {reason}") from error
-    made: GradeConfig = decode_dataclass(GradeConfig, read_yaml(text, path.name), path.name)
-    return train_grade(made, path.resolve().parent, out)
+    return train_grade(read_config(path, GradeConfig), path.resolve().parent, out)

@@ -17,15 +17,13 @@ from typing import Any, Literal
 import numpy as np
 
 from corpusmill.pipeline.errors import ConfigError
-from corpusmill.pipeline.params import decode_dataclass
-from corpusmill.pipeline.places import resolve_path
-from corpusmill.pipeline.strict_yaml import read_yaml
 
 from .metrics import auc
 from .ngram_model import fit_ngrams
 from .perplexity import Judge, load_judge
 from .perplexity_text import MAX_CHARS, cutter, plain_lines
-from .train import LabelledText, read_labels
+from .train import LabelledText, licences_of, read_label_files
+from .train_config import read_config
 
 SCHEMA = "corpusmill/perplexity-card/1"
 
@@ -67,18 +65,6 @@ class PerplexityConfig:
                               hint="give 300 to 65,535 pieces; prune is 0 or more")  # fmt: skip
 
 
-def _read(names: tuple[str, ...], base: Path) -> tuple[list[LabelledText], list[dict[str, Any]]]:
-    rows: list[LabelledText] = []
-    data = []
-    for name in names:
-        path = resolve_path(name, base)
-        mine = read_labels(path)
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        data.append({"file": name, "sha256": digest, "texts": len(mine)})
-        rows += mine
-    return rows, data
-
-
 def _fit(texts: list[str], config: PerplexityConfig) -> tuple[bytes, int]:
     """The sentencepiece model and the number of its pieces."""
     from corpusmill.tokenizers.spm import SpmParams, train_spm
@@ -104,8 +90,8 @@ def train_perplexity(config: PerplexityConfig, base: Path, out: Path) -> dict[st
 
     Raises ConfigError, InputError (a label file) or StageError (sentencepiece gave up).
     """
-    rows, data = _read(config.labels, base)
-    reference, reference_data = _read(config.reference, base)
+    rows, data = read_label_files(config.labels, base)
+    reference, reference_data = read_label_files(config.reference, base)
     groups = {r.group for r in rows}
     for group in config.holdout:
         if group not in groups:
@@ -156,10 +142,7 @@ def train_perplexity(config: PerplexityConfig, base: Path, out: Path) -> dict[st
         "cutoffs": head.get("cutoffs", []),
         "data": data,
         "reference": reference_data,
-        "licences": {
-            name: sum(r.licence == name for r in everything)
-            for name in sorted({r.licence for r in everything})
-        },
+        "licences": licences_of(everything),
         "training": {"texts": len(learn), "pieces": int(sum(map(len, pieces)))},
         "heldout": _figures(load_judge(str(target)), held, config),
         "known_failures": list(config.known_failures),
@@ -186,12 +169,4 @@ def _figures(judge: Judge, held: list[LabelledText], config: PerplexityConfig) -
 
 def train_perplexity_file(path: Path, out: Path) -> dict[str, Any]:
     """`train_perplexity` with the configuration in a YAML file."""
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ConfigError(f"{path.name} cannot be read: {reason}") from error
-    made: PerplexityConfig = decode_dataclass(
-        PerplexityConfig, read_yaml(text, path.name), path.name
-    )
-    return train_perplexity(made, path.resolve().parent, out)
+    return train_perplexity(read_config(path, PerplexityConfig), path.resolve().parent, out)

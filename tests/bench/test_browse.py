@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 
 import pytest
@@ -12,8 +11,6 @@ from bench import browse
 
 @pytest.mark.slow
 def test_on_few_documents(capsys: pytest.CaptureFixture[str]) -> None:
-    if importlib.util.find_spec("duckdb") is None:
-        pytest.skip("duckdb is not installed")
     assert browse.main(["--documents", "400", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     rows = {row["what"]: row for row in report["rows"]}

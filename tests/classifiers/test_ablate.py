@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,16 @@ def test_what_is_held_in_memory_has_the_smallest_keys() -> None:
     assert some == choose(reversed(many), 2000) == choose(many, 10**9)[: len(some)]
     assert 1000 < sum(map(len, some)) <= 2000
     assert choose(["a", "a", " \n"], 10) == ["a"]
+    # Of every size, in bytes, in any order: a small one that comes after a large one had no room
+    # does not slip in.
+    uneven = [f"é{i}" * (1 + 37 * i % 50) for i in range(60)]
+    whole = choose(uneven, 10**9)
+    for turn in range(30):
+        shuffled = random.Random(turn).sample(uneven, len(uneven))
+        found = choose(shuffled, 1500)
+        assert found == whole[: len(found)]
+        fits = sum(len(text.encode()) for text in whole[: len(found) + 1])
+        assert sum(len(text.encode()) for text in found) <= 1500 < fits
 
 
 def test_quantiles() -> None:

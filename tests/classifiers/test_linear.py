@@ -146,11 +146,11 @@ def test_stage() -> None:
 def test_committed_model_and_card_agree() -> None:
     card = json.loads((MODELS / "quality_linear.card.json").read_text("utf-8"))
     assert card["model"]["sha256"] == hashlib.sha256(LINEAR.read_bytes()).hexdigest()
-    config = read_config(CONFIG)
+    config = read_config(CONFIG, TrainConfig)
     assert config.kind == "linear"
     assert config.linear == LinearParams()
     other = json.loads((MODELS / "quality.card.json").read_text("utf-8"))
-    assert config.holdout == read_config(CONFIG.with_name("quality.yaml")).holdout
+    assert config.holdout == read_config(CONFIG.with_name("quality.yaml"), TrainConfig).holdout
     for name in ("model", "matched_model"):
         assert card["heldout"]["ablation"][name] > other["heldout"]["ablation"][name]
     assert card["heldout"]["auc"] >= 0.985

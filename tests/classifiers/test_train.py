@@ -143,11 +143,11 @@ def test_strict_configuration(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "c.yaml"
     path.write_text(text)
     with pytest.raises(ConfigError, match=message):
-        read_config(path)
+        read_config(path, TrainConfig)
 
 
 def test_configuration_of_the_sample() -> None:
-    config = read_config(CONFIG)
+    config = read_config(CONFIG, TrainConfig)
     assert config.model == FastTextParams()
     assert config.languages == ("en",)
 

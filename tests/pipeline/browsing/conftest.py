@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,10 +29,6 @@ def indexed(seen: RunFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def site(indexed: Path) -> Iterator[Site]:
-    if importlib.util.find_spec("duckdb") is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail("duckdb is missing from the tests' environment")
-        pytest.skip("duckdb is not installed")
     from corpusmill.pipeline.browsing.server import Site
 
     made = Site(indexed)
