@@ -77,6 +77,22 @@ def test_training_finds_what_the_grade_hangs_on(tmp_path: Path) -> None:
         replace(config, folds=1)
 
 
+def test_a_text_is_graded_by_a_model_that_has_not_seen_its_host(tmp_path: Path) -> None:
+    """Fourteen texts, each of a host of its own, with grades that nothing foretells: a model that had
+    seen them would know them by heart."""
+    grades = (3, 0, 5, 1, 4, 2, 0, 5, 2, 4, 1, 3, 5, 0)
+    made = [
+        {
+            "text": "Some words. " * (3 + 7 * n % 13) + "\n- a list" * (5 * n % 7), "label": str(grade),
+            "group": f"h{n}", "licence": "CC0-1.0", "source": "made",
+        }
+        for n, grade in enumerate(grades)
+    ]  # fmt: skip
+    (tmp_path / "l.jsonl").write_text("".join(json.dumps(r) + "\n" for r in made))
+    config = GradeConfig("t", ("l.jsonl",), folds=14, penalty=0.001)
+    assert train_grade(config, tmp_path, tmp_path / "out")["heldout"]["spearman"] < 0.6
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
