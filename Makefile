@@ -1,4 +1,4 @@
-# make sample | test | test-all | check | peers | bench | clean
+# make sample | test | test-all | check | docs | peers | bench | clean
 # (PYTHON=, VENV=, OUT=, TEST_PROCESSES=, PYTEST_ARGS=)
 #
 # Everything is installed into one virtual environment, from the locks in requirements/; after
@@ -16,7 +16,7 @@ PYTEST = $(BIN)/python -I -m pytest -n $(TEST_PROCESSES) --maxprocesses 8 --dist
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq
 
-.PHONY: help sample test test-all check peers bench clean lock
+.PHONY: help sample test test-all check docs peers bench clean lock
 .DEFAULT_GOAL := help
 
 help:
@@ -61,6 +61,17 @@ check: $(VENV)/test.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The pages of docs/ as a site; serve it with `python3 -m http.server --directory site`.
+docs: .venv-docs/stamp
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet
+	@echo "site/index.html"
+
+.venv-docs/stamp: requirements/docs.txt | $(BIN)/python
+	rm -rf .venv-docs
+	$(BIN)/python -m venv .venv-docs
+	.venv-docs/bin/python -m pip --disable-pip-version-check --no-input -qq install --require-hashes --only-binary :all: -r $<
+	@touch $@
+
 # Other systems, each in an environment of its own, for the measurements in bench/.
 PEERS := $(notdir $(patsubst %/requirements.txt,%,$(wildcard bench/peers/*/requirements.txt)))
 
@@ -83,5 +94,5 @@ lock:
 	python3 requirements/compile.py $(LOCK_PYTHONS)
 
 clean:
-	rm -rf .venv .venv-* runs dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-* runs site dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +

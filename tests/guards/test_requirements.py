@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[2]
-LOCKS = ("base", "test")
+LOCKS = ("base", "test", "docs")
 SUPPORTED = ("3.11", "3.12", "3.13")
 BASE_BYTES = 900_000_000  # docs/dependencies.md says what makes it up and how it can shrink
 
