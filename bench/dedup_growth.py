@@ -1,110 +1,193 @@
 """What the steps after the band keys cost as the corpus grows, at the same memory budget.
 
-Band rows of made-up documents are written as `dedup.minhash` writes them: 40 % of the documents are
-in clusters of two to five, whose members share a band with a chance of a half. Partitions are as
-many as keep one partition's rows within the budget. The phase ``bucket`` is timed on some
-partitions (all are alike, being chosen by hash), the phase ``link``, one task, on all pairs.
+Band rows of made-up documents are written to Parquet files as `dedup.minhash` writes them: 40 % of
+the documents are in clusters of two to five, whose members share a band with a chance of a half.
+Partitions are as many as keep one partition's rows within the budget. The phase ``bucket`` is
+timed on some partitions (all are alike, being chosen by hash), the phase ``link``, one task, on
+all pairs. Memory is the peak of the phase over what the process held before it.
 """
 
 from __future__ import annotations
 
-import resource
+import json
+import re
+import subprocess
+import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .harness import Bar
+from corpusmill.pipeline.context import MemoryContext, partition_of
+from corpusmill.pipeline.tables import Groups, TableWriter, read_groups
+
+from .harness import ROOT, Bar
 
 BANDS = 14
 ROWS = 1_000_000
-"""Band rows of a partition at most: about 120 MB when sorted."""
+"""Band rows of a partition at most: what the memory of a task of ``bucket`` hangs on."""
 SIZES = (1_000_000, 2_000_000, 5_000_000)
 QUICK_SIZES = (50_000, 250_000)
 TIMED = 3
+CHUNK = 500_000
+"""Documents of one upstream task."""
 
 
 def growth(quick: bool) -> tuple[list[dict[str, Any]], dict[str, Bar]]:
-    """A row a size and the ratio of CPU time a document, largest to smallest."""
+    """A row a size; the ratio of CPU time a document and of memory, largest to smallest, and how
+    many bytes a document ``link`` holds."""
     rows = []
-    cost = []
     for size in QUICK_SIZES if quick else SIZES:
-        found = timed(size, ROWS // 20 if quick else ROWS)
-        cost.append(found["value"])
+        found = in_process(size, ROWS // 20 if quick else ROWS)
         rows.append({"what": f"microseconds a document after the keys, {size}", **found})
+    cost = [row["value"] for row in rows]
+    held = [row["bucket_bytes"] / row["rows of a partition"] for row in rows]
+    more = rows[-1]["link_bytes"] - rows[0]["link_bytes"]
+    documents = rows[-1]["documents"] - rows[0]["documents"]
     return rows, {
         "CPU time a document, largest to smallest": Bar(
             round(cost[-1] / cost[0], 3), 1.3, at_most=True
-        )
-    }
+        ),
+        "bytes of memory a band row, bucket": Bar(round(max(held), 1), 64, at_most=True),
+        "bytes of memory a further document, link": Bar(
+            round(more / documents, 2), 8.5, at_most=True
+        ),
+        "bytes a document of band rows": Bar(round(rows[-1]["bytes a text"], 1), 230, at_most=True),
+    }  # fmt: skip
+
+
+def in_process(size: int, most_rows: int) -> dict[str, Any]:
+    """`timed` in a process of its own, so that each begins with the same memory."""
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.dedup_growth", str(size), str(most_rows)],
+        stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT,
+    )  # fmt: skip
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+class FileContext(MemoryContext):
+    """A `MemoryContext` whose tables lie in Parquet files, as in a run folder: `flush` ends an
+    upstream task."""
+
+    def __init__(self, scratch: Path, partitions: int) -> None:
+        super().__init__(scratch, partitions=partitions)
+        self.bytes = 0
+        self._writers: dict[str, TableWriter] = {}
+        self._written: dict[str, list[tuple[Path, list[Groups]]]] = {}
+
+    def write(self, table: str, data: Any, hashes: Any = None) -> None:
+        writer = self._writers.setdefault(table, TableWriter())
+        writer.add(data, None if hashes is None else partition_of(hashes, self.partitions))
+
+    def flush(self) -> None:
+        """Writes what was collected to a file a table."""
+        for table, writer in self._writers.items():
+            written = self._written.setdefault(table, [])
+            path = self.scratch / f"{table}-{len(written)}.parquet"
+            written.append((path, writer.write(path)))
+            self.bytes += path.stat().st_size
+        self._writers = {}
+
+    def batches(
+        self, table: str, *, partition: int | None = None, columns: Sequence[str] | None = None
+    ) -> Iterator[Any]:
+        for path, groups in self._written[table]:
+            yield read_groups(path, [g.plain() for g in groups], partition, columns)
 
 
 def timed(size: int, most_rows: int) -> dict[str, Any]:
-    """CPU microseconds a document of ``bucket`` and ``link`` for `size` documents."""
-    import pyarrow as pa
-
-    from corpusmill.pipeline.context import MemoryContext
+    """CPU microseconds a document of ``bucket`` and ``link`` for `size` documents, and the memory
+    that they take."""
     from corpusmill.stages.dedup.minhash import STAGE, MinhashParams
 
     partitions = 1
     while BANDS * size > partitions * most_rows:
         partitions *= 2
-    root = clusters(size)
-    own = np.arange(size, dtype=np.uint64)
-    high, low = mixed(own, 1), mixed(own, 2)
     stage = STAGE(MinhashParams())
     stage.setup()
-    chosen = np.linspace(0, partitions - 1, min(TIMED, partitions)).astype(int)
-    parts: dict[int, list[Any]] = {int(p): [] for p in chosen}
-    bits = partitions.bit_length() - 1
-    for band in range(BANDS):
-        shares = mixed(own, 100 + band) & np.uint64(1) == 0
-        key = mixed(np.where(shares, root, own) + np.uint64(1 << 40), 200 + band)
-        part = key >> np.uint64(64 - bits) if bits else np.zeros(size, np.uint64)
-        for p, pieces in parts.items():
-            rows = np.flatnonzero(part == p)
-            side = (mixed(np.where(shares, root, own)[rows], 300 + band)).astype(np.uint16)
-            pieces.append((key[rows], side, side ^ np.uint16(1), high[rows], low[rows]))
-    spent = 0.0
-    held = 0
+    chosen = np.linspace(0, partitions - 1, min(TIMED, partitions)).astype(np.int64)
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
-        for p, pieces in parts.items():
-            ctx = MemoryContext(Path(scratch), partitions=partitions)
+        ctx = FileContext(Path(scratch), partitions)
+        rows = write_bands(ctx, size, chosen)
+        bytes_a_row = ctx.bytes / rows.sum()
+        spent, held = 0.0, 0
+        for p in chosen.tolist():
             ctx.index = p
-            names = ("key", "side_1", "side_2", "id_hi", "id_lo")
-            table = pa.table(
-                {n: np.concatenate([piece[k] for piece in pieces]) for k, n in enumerate(names)}
-            )
-            ctx.write("bands", table, table["key"].to_numpy())
-            held = max(held, table.num_rows)
-            started = time.process_time()
-            stage.bucket(ctx)
-            spent += time.process_time() - started
-        bucket = spent / len(parts) * partitions
-        ctx = MemoryContext(Path(scratch), partitions=partitions)
-        a = np.flatnonzero(root != own)
-        b = root[a].astype(np.int64)
-        swap = high[a] > high[b]
-        a, b = np.where(swap, b, a), np.where(swap, a, b)
-        edges = pa.table({"a_hi": high[a], "a_lo": low[a], "b_hi": high[b], "b_lo": low[b]})
-        ctx.write("edges", edges, high[a])
-        started = time.process_time()
-        stage.link(ctx)
-        link = time.process_time() - started
+            seconds, peak = measured(lambda: stage.bucket(ctx))
+            spent, held = spent + seconds, max(held, peak)
+        bucket = spent / len(chosen) * partitions
+        pairs = write_edges(ctx, size)
+        link, link_bytes = measured(lambda: stage.link(ctx))
     return {
-        "value": 1e6 * (bucket + link) / size,
+        "value": 1e6 * (bucket + link) / size, "documents": size,
         "bucket": 1e6 * bucket / size, "link": 1e6 * link / size, "partitions": partitions,
-        "rows of a partition": held, "pairs": edges.num_rows,
-        "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        "rows of a partition": int(rows.max()), "pairs": pairs, "bytes a text": BANDS * bytes_a_row,
+        "bucket_bytes": held, "link_bytes": link_bytes,
     }  # fmt: skip
 
 
-def clusters(size: int) -> Any:
+def measured(work: Callable[[], None]) -> tuple[float, int]:
+    """CPU seconds, and the highest resident memory above that of before, in bytes."""
+    Path("/proc/self/clear_refs").write_text("5")  # the peak is what is held now
+    before = _memory("VmRSS")
+    started = time.process_time()
+    work()
+    return time.process_time() - started, _memory("VmHWM") - before
+
+
+def _memory(name: str) -> int:
+    found = re.search(rf"{name}:\s*(\d+) kB", Path("/proc/self/status").read_text())
+    return 1024 * int(found[1]) if found else 0
+
+
+def write_bands(ctx: FileContext, size: int, chosen: Any) -> Any:
+    """Writes the band rows of the partitions `chosen`; how many each has."""
+    import pyarrow as pa
+
+    rows = np.zeros(ctx.partitions, np.int64)
+    for at in range(0, size, CHUNK):
+        own = np.arange(at, min(at + CHUNK, size), dtype=np.uint64)
+        root, name = clusters(own), mixed(own, 1)
+        keys = []
+        for band in range(BANDS):
+            met = np.where(mixed(own, 100 + band) & np.uint64(1) == 0, root, own)
+            keys.append(mixed(met + np.uint64(1 << 40), 200 + band))
+        key = np.stack(keys, axis=1).reshape(-1)  # the rows of a document together, as of `emit`
+        part = partition_of(key, ctx.partitions)
+        mine = np.flatnonzero(np.isin(part, chosen))
+        rows += np.bincount(part[mine], minlength=ctx.partitions)
+        table = pa.table({"key": key[mine], "id": np.repeat(name, BANDS)[mine]})
+        ctx.write("bands", table, key[mine])
+        ctx.flush()
+    return rows
+
+
+def write_edges(ctx: FileContext, size: int) -> int:
+    """Writes a verified pair for each member of a cluster that is not its first, all documents
+    being candidates; how many pairs there are."""
+    import pyarrow as pa
+
+    pairs = 0
+    for at in range(0, size, CHUNK):
+        own = np.arange(at, min(at + CHUNK, size), dtype=np.uint64)
+        root = clusters(own)
+        later = root != own
+        table = pa.table({"a": root[later], "b": own[later]})
+        ctx.write("edges", table, mixed(own[later], 3))
+        ctx.flush()
+        pairs += table.num_rows
+    ctx.phase, ctx.index = "sets", 0
+    ctx.note("candidates", size)
+    return pairs
+
+
+def clusters(own: Any) -> Any:
     """For each document the first of its cluster: itself, or for two fifths one of up to four
     before it."""
-    own = np.arange(size, dtype=np.uint64)
     block, within = own // np.uint64(10), own % np.uint64(10)
     count = np.uint64(2) + mixed(block, 7) % np.uint64(4)  # members of the block's one cluster
     return np.where(within < count, block * np.uint64(10), own)
@@ -117,3 +200,7 @@ def mixed(values: Any, salt: int) -> Any:
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return x ^ (x >> np.uint64(31))
+
+
+if __name__ == "__main__":
+    print(json.dumps(timed(int(sys.argv[1]), int(sys.argv[2]))))

@@ -126,10 +126,11 @@ def kept(pairs: int) -> tuple[list[dict[str, Any]], dict[str, Bar]]:
         ctx.run_phases(stage)
         gone = {v["id"] for v in ctx.read("verdicts").to_pylist() if v["survivor"] != v["id"]}
         edges = ctx.read("edges")
-        ends = [hex_ids(packed_ids(edges, f"{side}_hi", f"{side}_lo")) for side in "ab"]
-    accepted = [
-        truth[pair_of[a]] if pair_of[a] == pair_of[b] else 0.0 for a, b in zip(*ends, strict=True)
-    ]
+        candidates = hex_ids(np.sort(packed_ids(ctx.read("sets"))))  # by number
+    accepted = []
+    for a, b in zip(edges["a"].to_pylist(), edges["b"].to_pylist(), strict=True):
+        one, other = pair_of[candidates[a]], pair_of[candidates[b]]
+        accepted.append(truth[one] if one == other else 0.0)
     rows = []
     share = {}
     for name, found in (

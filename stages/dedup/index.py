@@ -11,8 +11,9 @@ order.
 - ``minima``, 16 bits of each minimum, by which candidates are verified.
 
 With 14 bands of 8 that is 428 bytes a document. The file is mapped, not read: the processes of
-one machine share it. It says with which parameters it was made and of which run, and carries a
-digest of all that, so that a file that is cut or changed anywhere is refused.
+one machine share it. It says with which parameters and rules it was made and of which run, and
+carries a digest of all that: a file that is cut or changed anywhere is refused, and so is one that
+was made by other rules.
 
 A pair's similarity is estimated from its 112 minima, with a standard error of
 sqrt(s (1 - s) / 112): .043 at .7, .028 at .9 (Broder 1997); the texts of the old run may be gone by
@@ -32,15 +33,19 @@ import numpy as np
 
 from corpusmill.pipeline.errors import AssetError, InputError
 from corpusmill.stages.unicode_data import collapse_space
+from corpusmill.stages.words import WORD_RULE
 
-from .bands import Sketcher
+from .bands import SKETCHES, Sketcher
 from .ids import hex_ids, join_ids, split_ids
+from .sets import ranges
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-SCHEMA = "corpusmill/dedup-index/1"
+SCHEMA = "corpusmill/dedup-index/2"
+_RULES = {"words": WORD_RULE, "sketches": SKETCHES}
+"""What keys and minima hang on beside the parameters."""
 _NEAREST = 32
 """Documents of one bucket that a text is compared with at most, those with the smallest ids."""
 _BATCH_ROWS = 1024
@@ -100,7 +105,7 @@ def build_index(
     arrays["keys"], arrays["key_row"] = flat[by_key], row[by_key]
     arrays["minima"] = np.concatenate(minima)[order].reshape(-1)
     return _packed(arrays, {
-        "schema": SCHEMA, **about, "documents": len(ids),
+        "schema": SCHEMA, **_RULES, **about, "documents": len(ids),
         "parameters": {"bands": bands, "rows": rows, "ngram": ngram, "seed": seed},
     })  # fmt: skip
 
@@ -150,7 +155,8 @@ class Index:
             self.head: dict[str, Any] = json.loads(line)
             if self.head["schema"] != SCHEMA:
                 raise AssetError(
-                    f"{path.name} has the schema {self.head['schema']!r}", hint=f"known: {SCHEMA}"
+                    f"{path.name} has the schema {self.head['schema']!r}, known is {SCHEMA!r}",
+                    hint="make it again of its run: corpusmill dedup index OUT --run RUN",
                 )
             raw = np.memmap(path, np.uint8, "r")
             at = len(line)
@@ -169,6 +175,13 @@ class Index:
             ) from error
         if not whole:
             raise AssetError(f"the index {path.name} is not whole", hint="make it again")
+        for name, rule in _RULES.items():
+            if self.head.get(name) != rule:
+                raise AssetError(
+                    f"the index {path.name} was made by the rule {self.head.get(name)!r} for "
+                    f"{name}, texts now are looked up by {rule!r}",
+                    hint="make it again of its run: corpusmill dedup index OUT --run RUN",
+                )
         self._arrays = found
         self.parameters: dict[str, int] = self.head["parameters"]
         self._minima = found["minima"].reshape(len(found["ids"]), -1)
@@ -202,12 +215,11 @@ class Index:
         flat = sketches.keys[asked].reshape(-1)
         left = np.searchsorted(keys, flat, "left")
         count = np.minimum(np.searchsorted(keys, flat, "right") - left, _NEAREST)
-        total = int(count.sum())
-        if not total:
+        if not count.any():
             return {}
-        within = np.arange(total) - np.repeat(np.cumsum(count) - count, count)
-        row = self._arrays["key_row"][np.repeat(left, count) + within].astype(np.int64)
-        doc = np.repeat(np.repeat(asked, self.parameters["bands"]), count)
+        own, place = ranges(left, count)
+        row = self._arrays["key_row"][place].astype(np.int64)
+        doc = np.repeat(asked, self.parameters["bands"])[own]
         pair = np.unique(doc.astype(np.int64) << 32 | row)
         doc, row = pair >> 32, pair & 0xFFFFFFFF
         own = sketches.minima.astype(np.uint16)

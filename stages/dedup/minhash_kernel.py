@@ -8,11 +8,12 @@ from numba import types
 from corpusmill.stages.compiled import array, kernel, out
 from corpusmill.stages.words_kernel import mix
 
-_U16, _U32, _U64, _I64 = types.uint16, types.uint32, types.uint64, types.int64
+_U8, _U32, _U64, _I64 = types.uint8, types.uint32, types.uint64, types.int64
 
 _BASE = np.uint64(0xD1342543DE82EF95)
 _LENGTH = np.uint64(0x9E3779B97F4A7C15)
 _LAST = np.uint64(0xFFFFFFFFFFFFFFFF)
+_32 = np.uint64(32)
 
 
 @kernel(types.void(array(_U64), array(_I64), _I64, out(_U64), out(_I64)))
@@ -43,51 +44,79 @@ def shingle(words, doc_start, ngram, found, found_start):  # type: ignore[no-unt
     found_start[len(doc_start) - 1] = count
 
 
+@kernel(types.void(array(_U64), _U64, _U64, _U64, _U64, out(_U64), out(_U64)))
+def fill(own, factor, term, factor_2, term_2, bins, bins_2):  # type: ignore[no-untyped-def]
+    """Deals the values of `own` among the bins of two functions x -> x factor + term, by the upper
+    bits, and leaves the smallest in each bin. Two at once: neither waits for the other's stores."""
+    count = np.uint64(len(bins))
+    for bin_ in range(len(bins)):
+        bins[bin_] = _LAST
+        bins_2[bin_] = _LAST
+    for at in range(len(own)):
+        value = own[at]
+        one = value * factor + term
+        two = value * factor_2 + term_2
+        at_1 = ((one >> _32) * count) >> _32
+        at_2 = ((two >> _32) * count) >> _32
+        bins[at_1] = min(bins[at_1], one)
+        bins_2[at_2] = min(bins_2[at_2], two)
+
+
 @kernel(
-    types.void(array(_U64), array(_I64), array(_U64), array(_U64), _I64,
-               out(_U64, dims=2), out(_U64, dims=2), out(_U16, dims=3))
+    types.void(array(_U64), array(_I64), array(_U64), array(_U64), _I64, _I64, _I64,
+               out(_U64, dims=2), out(_U64, dims=2), out(_U8, dims=3))
 )  # fmt: skip
 def sketch(  # type: ignore[no-untyped-def]
-    shingles, start, factors, terms, rows, mins, keys, sides
+    shingles, start, factors, terms, bands, rows, turns, mins, keys, sides
 ):
-    """MinHash of each document. Fills, a row a document, `mins` (64-bit minima, one a
-    permutation), `keys` (one a band of `rows` permutations, the band's number mixed in) and
-    `sides` (for each band 16 bits of the first minimum of the next band, and of the one after
-    it). Rows of documents without shingles stay unset."""
-    width = len(factors)
-    bands = width // rows
+    """MinHash of each document. Fills, a row a document, `mins` (64-bit minima, that of row r in
+    band b at r * bands + b), `keys` (one a band, its number mixed in) and `sides` (for each band 8
+    bits of the first minimum of the next band, and of the one after it). Rows of documents
+    without shingles stay unset.
+
+    Each row of all bands has a function of its own, which deals the shingles among the bands.
+    Bands that got none are dealt to again, `turns` times in all; what is left has the minimum of
+    all shingles under a function of its own. So `factors` and `terms` are turns * rows and then
+    bands * rows long.
+    """
+    width = bands * rows
+    dealt = np.empty((2, bands), np.uint64)
     for doc in range(len(start) - 1):
-        first = start[doc]
-        stop = start[doc + 1]
-        if first == stop:
+        own = shingles[start[doc] : start[doc + 1]]
+        if len(own) == 0:
             continue
-        own = shingles[first:stop]  # from 0, so that no index can be negative: vector code
-        for p in range(0, width - 3, 4):  # four at once: a sixth of the time less
-            f_0, f_1, f_2, f_3 = factors[p], factors[p + 1], factors[p + 2], factors[p + 3]
-            t_0, t_1, t_2, t_3 = terms[p], terms[p + 1], terms[p + 2], terms[p + 3]
-            m_0 = m_1 = m_2 = m_3 = _LAST
-            for at in range(len(own)):
-                value = own[at]
-                m_0 = min(m_0, value * f_0 + t_0)
-                m_1 = min(m_1, value * f_1 + t_1)
-                m_2 = min(m_2, value * f_2 + t_2)
-                m_3 = min(m_3, value * f_3 + t_3)
-            mins[doc, p], mins[doc, p + 1], mins[doc, p + 2], mins[doc, p + 3] = m_0, m_1, m_2, m_3
-        for p in range(width - width % 4, width):
-            factor = factors[p]
-            term = terms[p]
-            least = _LAST
-            for at in range(len(own)):
-                least = min(least, own[at] * factor + term)
-            mins[doc, p] = least
+        found = mins[doc]
+        for p in range(width):
+            found[p] = _LAST
+        open_ = width
+        for turn in range(turns):
+            if open_ == 0:
+                break
+            open_ = 0
+            for row in range(0, rows, 2):
+                next_ = min(row + 1, rows - 1)
+                a, b = turn * rows + row, turn * rows + next_
+                fill(own, factors[a], terms[a], factors[b], terms[b], dealt[0], dealt[1])
+                for side in range(next_ - row + 1):
+                    for band in range(bands):
+                        p = (row + side) * bands + band
+                        if found[p] == _LAST:
+                            found[p] = dealt[side, band]
+                            open_ += found[p] == _LAST
+        if open_:
+            for p in range(width):
+                if found[p] == _LAST:
+                    factor, term = factors[turns * rows + p], terms[turns * rows + p]
+                    for at in range(len(own)):
+                        found[p] = min(found[p], own[at] * factor + term)
         for band in range(bands):
             key = mix(np.uint64(band + 1) * _LENGTH)
-            for p in range(band * rows, (band + 1) * rows):
-                key = mix(key ^ mins[doc, p]) + _LENGTH
+            for row in range(rows):
+                key = mix(key ^ found[row * bands + band]) + _LENGTH
             keys[doc, band] = key
             for side in range(2):
-                other = (band + 1 + side) % bands * rows
-                sides[doc, band, side] = np.uint16(mix(mins[doc, other]) & np.uint64(0xFFFF))
+                other = found[(band + 1 + side) % bands]
+                sides[doc, band, side] = np.uint8(mix(other) & np.uint64(0xFF))
 
 
 @kernel(types.UniTuple(_I64, 2)(array(_U32), _I64, _I64, array(_U32), _I64, _I64, _I64))
@@ -131,13 +160,17 @@ def overlaps(  # type: ignore[no-untyped-def]
         )
 
 
-@kernel(types.void(array(_I64), array(_I64), out(_I64)))
+@kernel(types.void(array(_U64), array(_U64), out(_I64)))
 def join(left, right, parent):  # type: ignore[no-untyped-def]
-    """Adds pairs to a union-find; `parent` is 0 … n - 1 before the first call. Roots are the
-    smallest of their component, in whatever order the pairs come."""
+    """Adds pairs to a union-find; `parent` is -1 before the first call and stays so for what is in
+    no pair. Roots are the smallest of their component, in whatever order the pairs come."""
     for pair in range(len(left)):
-        a = left[pair]
-        b = right[pair]
+        a = np.int64(left[pair])
+        b = np.int64(right[pair])
+        if parent[a] < 0:
+            parent[a] = a
+        if parent[b] < 0:
+            parent[b] = b
         while parent[a] != a:
             parent[a] = parent[parent[a]]
             a = parent[a]
@@ -152,9 +185,10 @@ def join(left, right, parent):  # type: ignore[no-untyped-def]
 
 @kernel(types.void(out(_I64)))
 def settle(parent):  # type: ignore[no-untyped-def]
-    """After the last `join`: gives each node the smallest of its component."""
+    """After the last `join`: gives each node that is in a pair the smallest of its component."""
     for node in range(len(parent)):  # parents are smaller, so theirs are final already
-        parent[node] = parent[parent[node]]
+        if parent[node] >= 0:
+            parent[node] = parent[parent[node]]
 
 
 @kernel(

@@ -9,7 +9,7 @@ bottom-k sketch (Broder 1997), with a standard error of sqrt(s (1 - s) / 4096): 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -126,23 +126,24 @@ def places(
     return place, among[place] == wanted
 
 
-def numbered(
-    pairs: pa.Table, ids: npt.NDArray[Any]
+def meetings(
+    wanted: npt.NDArray[Any], among: npt.NDArray[Any]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Pairs of ids as pairs of places in the sorted `ids`."""
-    left = np.searchsorted(ids, packed_ids(pairs, "a_hi", "a_lo"))
-    return left, np.searchsorted(ids, packed_ids(pairs, "b_hi", "b_lo"))
+    """The places (w, a) of all pairs ``wanted[w] == among[a]``, `among` being sorted; by w, then
+    a."""
+    left = np.searchsorted(among, wanted, "left")
+    return ranges(left, np.searchsorted(among, wanted, "right") - left)
 
 
-def distinct_ids(pieces: Iterable[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """The sorted distinct ids of all `pieces`, holding about twice as many at a time."""
-    kept = np.empty(0, "S16")
-    waiting: list[npt.NDArray[Any]] = []
-    for piece in pieces:
-        waiting.append(piece)
-        if sum(map(len, waiting)) > len(kept) + (1 << 20):
-            kept, waiting = np.unique(np.concatenate([kept, *waiting])), []
-    return np.unique(np.concatenate([kept, *waiting]))
+def ranges(
+    first: npt.NDArray[np.int64], count: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """For each n ``count[n]`` numbers from ``first[n]`` on, one after the other: n, and the
+    number."""
+    before = np.cumsum(count) - count
+    return np.repeat(np.arange(len(count)), count), np.arange(int(count.sum())) + np.repeat(
+        first - before, count
+    )
 
 
 def at_least(share: float) -> npt.NDArray[np.int64]:

@@ -72,7 +72,7 @@ def dedup_jsonl(
         row.survivor = number
     names = [row.doc.id for row in rows]
     for number, row in enumerate(rows):  # ids of the stages' own form, in the same order
-        row.doc.id = f"{number:032x}"
+        row.doc.id = _id_of(number)
     exact = exact or ExactParams()
     barriers: list[Barrier] = [ExactDedup(replace(exact, by="content"))]
     if by_url:
@@ -99,6 +99,15 @@ def _row(fields: Fields, number: int, place: str) -> _Row:
     if isinstance(date, str):
         meta["date"] = date
     return _Row(fields, Document(str(name), text, "jsonl", meta), number)
+
+
+def _id_of(number: int) -> str:
+    """An id whose leading half tells documents apart, in the order of numbers."""
+    return f"{number:016x}{0:016x}"
+
+
+def _number_of(name: str) -> int:
+    return int(name[:16], 16)
 
 
 def _batches(docs: Sequence[Document]) -> Iterator[list[Document]]:
@@ -154,10 +163,10 @@ def _apply(barrier: Barrier, rows: Sequence[_Row]) -> None:
     for doc, outcome in zip(live, barrier.decide(live, verdicts), strict=True):
         if isinstance(outcome, Document):
             continue
-        row = rows[int(doc.id, 16)]
+        row = rows[_number_of(doc.id)]
         row.reason = str(getattr(outcome, "reason", ""))
         verdict = verdicts.get(doc.id)
-        row.survivor = int(verdict["survivor"], 16) if verdict else -1
+        row.survivor = _number_of(verdict["survivor"]) if verdict else -1
         if verdict is None or row.reason == "duplicate_url":
             row.similarity = None
         else:

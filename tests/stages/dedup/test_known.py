@@ -158,7 +158,7 @@ def test_an_index_that_is_not_whole_is_refused(tmp_path: Path, change: str) -> N
         "cut": data[:-224],  # the minima of one document
         "flip first": data[:head] + bytes([data[head] ^ 1]) + data[head + 1 :],
         "flip last": data[:-1] + bytes([data[-1] ^ 1]),
-        "head": data.replace(b'"documents": 2', b'"documents": 3').replace(b"index/1", b"index/9"),
+        "head": data.replace(b'"documents": 2', b'"documents": 3').replace(b"index/2", b"index/9"),
         "seed": data.replace(b'"seed": 1', b'"seed": 2'),
         "lengths": data.replace(b'"documents": 2', b'"documents": 3'),
         "empty": b"", "text": b"no index\n", "long": data + bytes(16),
@@ -167,6 +167,25 @@ def test_an_index_that_is_not_whole_is_refused(tmp_path: Path, change: str) -> N
     path.write_bytes(bad)
     with pytest.raises(AssetError, match=r"bad\.index"):
         Index(path)
+
+
+@pytest.mark.parametrize("rule", ["words", "sketches", "schema"])
+def test_an_index_made_by_another_rule_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: str
+) -> None:
+    from corpusmill.stages.dedup import index
+
+    with monkeypatch.context() as patch:
+        if rule == "schema":
+            patch.setattr(index, "SCHEMA", "corpusmill/dedup-index/1")
+        else:
+            patch.setitem(index._RULES, rule, "corpusmill/0")
+        data = build_index([named(text(0))], ABOUT)
+    path = tmp_path / "old.index"
+    path.write_bytes(data)
+    with pytest.raises(AssetError, match=r"old\.index (was made by the rule|has the schema)") as e:
+        Index(path)
+    assert "make it again of its run" in (e.value.hint or "")
 
 
 def test_content_hash_is_that_of_the_exact_stage() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from corpusmill.pipeline.document import Document, Drop
 from corpusmill.pipeline.errors import ConfigError, StageError
-from corpusmill.stages.dedup.bands import pair_up, permutations
+from corpusmill.stages.dedup.bands import Sketches, pair_up, permutations
 from corpusmill.stages.dedup.minhash import STAGE, MinhashParams
 from corpusmill.stages.dedup.sets import MOST, sets_of
 
@@ -203,15 +203,15 @@ def test_clusters_are_stars_around_the_best_member(make: Any, run: Any, keep: An
     def jaccard(i: str, j: str) -> float:
         return exact_jaccard(by_id[i].text.split(), by_id[j].text.split())
 
-    def pairs(table: str) -> set[tuple[str, str]]:
-        columns = ctx.read(table).to_pydict().values()
-        return {
-            (f"{a:016x}{b:016x}", f"{c:016x}{d:016x}") for a, b, c, d in zip(*columns, strict=True)
-        }
+    def rows(table: str) -> list[tuple[int, ...]]:
+        return list(zip(*ctx.read(table).to_pydict().values(), strict=True))
 
-    edges = pairs("edges")
-    assert edges == {(i, j) for i, j in pairs("pairs") if jaccard(i, j) >= 0.7}
-    assert edges < pairs("pairs")
+    by_prefix = {int(i[:16], 16): i for i in by_id}
+    pairs = {(by_prefix[a], by_prefix[b]) for a, b in rows("pairs")}
+    candidates = sorted({i for pair in pairs for i in pair})  # their places are their numbers
+    edges = {(candidates[a], candidates[b]) for a, b in rows("edges")}
+    assert edges == {(i, j) for i, j in pairs if jaccard(i, j) >= 0.7}
+    assert edges < pairs
     sizes: dict[str, int] = {}
     for i, v in verdicts.items():
         sizes[v["survivor"]] = sizes.get(v["survivor"], 0) + 1
@@ -231,20 +231,69 @@ def test_clusters_are_stars_around_the_best_member(make: Any, run: Any, keep: An
     assert len(sizes) > len(families)  # chains were cut
 
 
+def band_rows(bucket: Any, first: Any, second: Any) -> Any:
+    """Band rows with these keys and sides, packed."""
+    keys = np.asarray(bucket, np.uint64)[:, None] << np.uint64(16)
+    sides = np.stack([np.asarray(first), np.asarray(second)], 1).astype(np.uint8)
+    has, none = np.ones(len(keys), np.bool_), np.zeros((len(keys), 0), np.uint64)
+    return Sketches(has, none, keys, sides[:, None, :]).packed().reshape(-1)
+
+
 def test_a_stranger_that_comes_first_costs_no_recall() -> None:
-    """One bucket of two kinds of pages, first and every second one of the other kind."""
+    """One bucket of two kinds of pages, first and every second one of the other kind, told apart
+    by one side or by the other."""
     kind = np.arange(40) % 2
-    sides = [np.where(kind, 7, 9).astype(np.uint16), np.arange(40).astype(np.uint16)]
-    left, right = pair_up(np.zeros(40, np.uint64), sides)
-    same = kind[left] == kind[right]
-    for own in (0, 1):
-        members = np.flatnonzero(kind == own)
-        linked = {int(n) for n in right[same] if kind[n] == own}
-        assert linked == set(members[1:].tolist())
-    assert (left < right).all()
-    plain, _ = pair_up(np.zeros(3, np.uint64), [np.zeros(3, np.uint16)] * 2)
-    assert len(plain) == 3  # of three members every pair, once
-    assert len(pair_up(np.arange(9, dtype=np.uint64), sides)[0]) == 0
+    for sides in ([np.where(kind, 7, 9), np.arange(40)], [np.arange(40), np.where(kind, 7, 9)]):
+        left, right = pair_up(band_rows(np.zeros(40), *sides), np.arange(40, dtype=np.uint64))
+        assert (left < right).all()
+        # A star and a chain; the chain of each kind, and the star of that which is not first.
+        assert len(left) == 39 + 38 + 18 + 18 + 19
+        same = kind[left] == kind[right]
+        for own in (0, 1):
+            members = np.flatnonzero(kind == own)
+            assert {int(n) for n in right[same] if kind[n] == own} == set(members[1:].tolist())
+
+
+def test_pairs_of_small_buckets() -> None:
+    ids = np.array([9, 4, 7, 1, 3, 8], np.uint64)
+    none = np.zeros(6)
+    rows = band_rows([5, 5, 5, 2, 6, 2], none, none)
+    a, b = pair_up(rows, ids)  # of three members every pair; other sides make no other buckets
+    assert list(zip(a.tolist(), b.tolist(), strict=True)) == [(1, 8), (4, 7), (4, 9), (7, 9)]
+    same = pair_up(band_rows([5, 5, 5, 2, 6, 2], np.arange(6), np.arange(6) + 9), ids)
+    assert [c.tolist() for c in same] == [a.tolist(), b.tolist()]
+    assert [len(c) for c in pair_up(band_rows(np.arange(6), none, none), ids)] == [0, 0]
+    assert [len(c) for c in pair_up(rows[:0], ids[:0])] == [0, 0]
+    assert [c.tolist() for c in pair_up(band_rows([3, 3], [0, 0], [0, 0]), ids[[1, 1]])] == [
+        [4], [4],
+    ]  # fmt: skip
+
+
+def test_packed_keys_hold_the_sides() -> None:
+    keys = np.array([[0xFEDCBA9876543210]], np.uint64)
+    sides = np.array([[[0xAB, 0xCD]]], np.uint8)
+    made = Sketches(np.ones(1, np.bool_), keys, keys, sides)
+    assert made.packed().tolist() == [[0xFEDCBA987654ABCD]]
+
+
+def test_documents_whose_ids_begin_alike_are_kept_apart(run: Any) -> None:
+    """64 bits of an id name a candidate: where two share them, each pair of documents counts."""
+    r = random.Random(5)
+    one, other = words(r, 100), words(r, 100)
+    near = [*one[:99], "x"]
+    texts = {"a" * 16 + "0" * 16: one, "a" * 16 + "1" * 16: other, "a" * 16 + "2" * 16: near,
+             "b" * 16 + "0" * 16: other, "a" * 15 + "b" + "0" * 16: one,
+             "c" * 32: words(r, 100), "c" * 31 + "d": words(r, 100)}  # fmt: skip
+    docs = [Document(name, " ".join(text), "s") for name, text in texts.items()]
+    names = [doc.id for doc in docs]
+    for partitions in (1, 4, 16):
+        verdicts, _, ctx = run(STAGE(MinhashParams()), docs, partitions=partitions, batch=2)
+        assert {name: v["survivor"] for name, v in verdicts.items()} == {
+            names[0]: names[0], names[2]: names[0], names[4]: names[0],
+            names[1]: names[1], names[3]: names[1],
+        }  # fmt: skip
+        assert verdicts[names[4]]["similarity"] == 1.0
+        assert ctx.notes("tally")[0]["removed"] == 3
 
 
 def test_a_long_chain_is_cut_in_linear_time(make: Any, run: Any) -> None:
@@ -363,8 +412,8 @@ def test_sketches_do_not_change_without_the_version() -> None:
     parts = [made.has_words, made.keys, made.sides, sets.values, sets.stop]
     digest = hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
     assert (STAGE.version, digest) == (
-        3,
-        "b0d15a9a69b18d1fd4505c0dba2e816f11ad91360da2b1cc09584ee815dd8ba9",
+        4,
+        "9faff0dceb5465c2d7816e9b3df04132fc96dff2349a9e444522cb07ce4a6f59",
     )
 
 
@@ -375,8 +424,8 @@ def test_verdicts_do_not_change_without_the_version(make: Any, run: Any) -> None
     verdicts, _, _ = run(STAGE(MinhashParams()), corpus(make))
     digest = hashlib.sha256(json.dumps(verdicts, sort_keys=True).encode()).hexdigest()
     assert (STAGE.version, digest) == (
-        3,
-        "19d71107d6127b122d9b71cd5074430eccc988204a2d99716a1e0e65a73c6e3e",
+        4,
+        "f3dda289dd9dec88a0f221f7c492945543f93d72f270c87640463df28121bde0",
     )
 
 
