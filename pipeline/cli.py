@@ -104,7 +104,10 @@ def _run_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     _recipe_arguments(sub)
     sub.add_argument("--out", required=True, metavar="RUN", help="the run folder")
     sub.add_argument(
-        "--backend", choices=["local", "slurm"], default="local", help="what starts the workers"
+        "--backend",
+        choices=["local", "slurm", "ray"],
+        default="local",
+        help="what starts the workers",
     )
     sub.add_argument("--profile", metavar="FILE", help="how to ask Slurm for jobs, a YAML file")
     sub.add_argument("--workers", type=int, help="worker processes (default: all cores)")

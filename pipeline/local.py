@@ -18,13 +18,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from .backends import DIED_TWICE
 from .errors import TaskError
 
 PARENT_VARIABLE = "CORPUSMILL_PARENT"
 STOP_SECONDS = 10.0
 """What a worker gets to end by itself before it is killed."""
-DIED_TWICE = "its worker died twice"
-"""How the error of a task begins whose process ended before it could leave a record."""
 _THREADS = {
     "OMP_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false",
     "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1",
@@ -40,6 +39,11 @@ def die_with_parent() -> None:
     ctypes.CDLL(None, use_errno=True).prctl(pr_set_pdeathsig, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != int(parent):  # it died before the call above
         os._exit(1)
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))
 
 
 @dataclass

@@ -198,6 +198,13 @@ def _load_phase(entry: dict[str, Any]) -> Phase:
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
     return Phase(**values)
 
+    def check_installation(self) -> None:
+        """Raises what `load_steps` would for any step or source of the plan."""
+        for entry in [*self.recipe["steps"], *self.recipe["products"]]:
+            self._load_step(entry["id"])
+        for entry in self.recipe["sources"]:
+            self.load_source(entry["name"])
+
 
 def _same_version(entry: dict[str, Any], made: Any, what: str) -> None:
     if made.version != entry["version"]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .backends import workers_on
 from .errors import ConfigError
 from .lock import Lock, diff
 from .planning import Plan, make_plan
@@ -61,8 +61,8 @@ def reproduce(
     root = out.resolve()
     with run_lock(root):
         put_plan(root, plan, say)
-        cores = len(os.sched_getaffinity(0))
-        made: RunResult = run_plan(root, plan, workers or cores, Progress(say, None))
+        here = workers_on("local", root, plan.plan_id, workers)
+        made: RunResult = run_plan(root, plan, here, Progress(say, None))
     again = Lock.load(made.lock_path)
     lines = list(diff(lock, again))
     if again.files_sha256 != lock.files_sha256 or again.mix_id != lock.mix_id:

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+from .backends import Backend, BackendName, left_no_record, workers_on
 from .commits import PhaseFolder, missing_tasks, put_failure, write_seal
 from .durable import fault_point, remove_tree, write_atomic
 from .engine import RunFolder
 from .errors import ConfigError, TaskError
 from .identity import pretty
 from .ledger import build_ledger, guard_phase, guard_sources
-from .local import DIED_TWICE, LocalBackend
 from .planning import Phase, Plan, make_plan
 from .progress import Progress, quiet
 from .publish import publish
@@ -96,23 +96,25 @@ def run(
     out: Path | str,
     *,
     workers: int | None = None,
+    backend: BackendName = "local",
     say: Callable[[str], None] = quiet,
     live: TextIO | None = None,
 ) -> RunResult:
     """Plans `recipe` and runs it in the folder `out` until everything is done.
 
-    `workers` is the number of local processes (default: the cores that this process may use);
-    `say` takes lines of progress, `live` is a terminal for the line that changes in place.
-    Running again resumes. Raises ConfigError before any work, TaskError with the failed tasks,
-    StageError where a guard stops the run, IntegrityError where an account does not balance.
+    `workers` is the number of processes (default: the cores that this process may use, or those
+    of the Ray cluster); `say` takes lines of progress, `live` is a terminal for the line that
+    changes in place. Running again resumes. Raises ConfigError before any work, TaskError with
+    the failed tasks, StageError where a guard stops the run, IntegrityError where an account
+    does not balance.
     """
     root = Path(out).resolve()
     plan = make_plan(recipe)
     try:
         with run_lock(root):
             put_plan(root, plan, say)
-            cores = len(os.sched_getaffinity(0))
-            return run_plan(root, plan, workers or cores, Progress(say, live))
+            chosen = workers_on(backend, root, plan.plan_id, workers)
+            return run_plan(root, plan, chosen, Progress(say, live))
     except OSError as error:
         raise TaskError(
             f"the run folder {root} cannot be used: {error}",
@@ -120,11 +122,12 @@ def run(
         ) from error
 
 
-def run_plan(root: Path, plan: Plan, workers: int, progress: Progress) -> RunResult:
-    """Runs a plan that lies in its folder, whose lock the caller holds."""
+def run_plan(root: Path, plan: Plan, workers: Backend, progress: Progress) -> RunResult:
+    """Runs a plan that lies in its folder, whose lock the caller holds, on workers that are not
+    started yet."""
     folder = RunFolder(root, plan)
     reopen_cleaned(folder)
-    with LocalBackend(root, workers) as backend:
+    with workers as backend:
         for phase in plan.phases:
             run_phase(folder, phase, backend, progress)
             guard(folder, phase)
@@ -159,18 +162,18 @@ def reopen_cleaned(folder: RunFolder) -> None:
 
 
 def try_tasks(
-    place: PhaseFolder, phase: Phase, tasks: Sequence[int], backend: LocalBackend,
+    place: PhaseFolder, phase: Phase, tasks: Sequence[int], backend: Backend,
     tick: Callable[[int, int], None],
 ) -> dict[int, str]:  # fmt: skip
     """Runs tasks; returns the error texts of those that failed, each of which has a record."""
     errors = backend.run(phase.name, tasks, tick)
     for task, text in errors.items():
-        if text.startswith(DIED_TWICE):  # nobody else could leave its record
+        if left_no_record(text):
             put_failure(place, phase.name, task, "WorkerDied", text)
     return errors
 
 
-def run_phase(folder: RunFolder, phase: Phase, backend: LocalBackend, progress: Progress) -> None:
+def run_phase(folder: RunFolder, phase: Phase, backend: Backend, progress: Progress) -> None:
     """Runs what is missing of a phase and seals it. Raises TaskError if a task failed."""
     place = folder.phase_folder(phase)
     if place.seal().exists():

@@ -76,7 +76,7 @@ def run(options: Namespace) -> int:
         from .slurm_verbs import profile
 
         if options.workers is not None:
-            raise ConfigError("--workers is for the local backend", hint="set cpus in the profile")
+            raise ConfigError("--workers is not for Slurm", hint="set cpus in the profile")
         result = run_on_slurm(recipe_of(options), options.out, profile(options), say=say, live=live)
     else:
         from .running import run as run_recipe
@@ -84,8 +84,9 @@ def run(options: Namespace) -> int:
         if options.profile is not None:
             raise ConfigError("--profile is for the Slurm backend", hint="add --backend slurm")
         result = run_recipe(
-            recipe_of(options), options.out, workers=options.workers, say=say, live=live
-        )
+            recipe_of(options), options.out, workers=options.workers, backend=options.backend,
+            say=say, live=live,
+        )  # fmt: skip
     if options.json:
         show_json({"run": str(result.root), "lock": str(result.lock_path), "ledger": result.ledger})
         return 0

@@ -36,7 +36,7 @@ Job = dict[str, Any]
 class Here:
     """A backend without processes of its own."""
 
-    def __init__(self, root: Path, workers: int) -> None:
+    def __init__(self, backend: str, root: Path, plan_id: str, workers: int | None) -> None:
         self.root = root
 
     def __enter__(self) -> Here:
@@ -188,7 +188,7 @@ def work(job: Job) -> None:
     elif job["verb"] == "verify":
         verifying.verify(out, raise_on_fault=True)
     else:
-        swap(running, "LocalBackend", Here)
+        swap(running, "workers_on", Here)
         made = recipe.Recipe.parse(
             job["recipe"], Path(job["base"]), overrides=tuple(job["overrides"])
         )
