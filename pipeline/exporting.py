@@ -242,10 +242,13 @@ def datasheet(lock: Lock, manifest: Mapping[str, Any] | None, about: str) -> str
     terms = {s["name"]: s for s in data["licences"]}
     for source in identity["inputs"]:
         told = terms[source["source"]]
-        lines.append(
-            f"- {source['source']}: {source['files']} files, {source['bytes']} bytes, licence "
-            f"{source['licence']}, listing `sha256:{source['sha256']}`"
-        )
+        if "run" in source:
+            what = f"{source['run']['kept']['documents']} documents of the finished run"
+            digest = source["run"]["mix_id"]
+        else:
+            what = f"{source['files']} files, {source['bytes']} bytes, listing"
+            digest = f"sha256:{source['sha256']}"
+        lines.append(f"- {source['source']}: {what} `{digest}`, licence {source['licence']}")
         if told.get("accept_unlicensed"):
             accepted = told["accept_unlicensed"]
             lines.append(

@@ -24,6 +24,12 @@ def list_inputs(recipe: Recipe) -> tuple[list[dict[str, Any]], dict[str, str]]:
     listed, roots = [], {}
     for spec in recipe.sources:
         try:
+            if stage_class(spec.stage).finished:
+                from .finished import list_run  # which needs plans, and so this module
+
+                of_run, roots[spec.name] = list_run(recipe, spec)
+                listed.append(of_run)
+                continue
             files = tree(spec.root, recipe.base)
             if not files.exists():
                 raise ConfigError(f"the folder {shown(spec.root)} does not exist")

@@ -73,6 +73,13 @@ class Lock:
     def files_sha256(self) -> str:
         return str(self.data["outputs"]["files_sha256"])
 
+    def of_documents(self) -> dict[str, Any]:
+        """How the run's documents were made, and what they are, for a mix of them."""
+        return {
+            "mix_id": self.mix_id, "kept": self.data["outputs"]["kept"],
+            "sample": self.data["identity"].get("sample"),
+        }  # fmt: skip
+
     @property
     def files_path(self) -> Path:
         return self.path.parent / str(self.data["outputs"]["files"])
@@ -129,9 +136,13 @@ def _diff_inputs(a: list[dict[str, Any]], b: list[dict[str, Any]]) -> list[str]:
     for name in sorted(left.keys() | right.keys()):
         x, y = left.get(name), right.get(name)
         if x is None:
-            lines.append(f"source {name}: new, {y['files']} files" if y else "")
+            lines.append(f"source {name}: new, {_size_in_words(y)}" if y else "")
         elif y is None:
             lines.append(f"source {name}: gone")
+        elif "run" in x or "run" in y:
+            if x.get("run") != y.get("run"):
+                before, after = (_run_in_words(i.get("run")) for i in (x, y))
+                lines.append(f"source {name}: {before} -> {after}")
         elif x["sha256"] != y["sha256"]:
             what = (
                 f"{x['files']} files, {x['bytes']} bytes -> {y['files']} files, {y['bytes']} bytes"
@@ -140,6 +151,18 @@ def _diff_inputs(a: list[dict[str, Any]], b: list[dict[str, Any]]) -> list[str]:
         if x and y and x["licence"] != y["licence"]:
             lines.append(f"source {name}: licence {x['licence']} -> {y['licence']}")
     return lines
+
+
+def _size_in_words(entry: Mapping[str, Any]) -> str:
+    return _run_in_words(entry["run"]) if "run" in entry else f"{entry['files']} files"
+
+
+def _run_in_words(run: Mapping[str, Any] | None) -> str:
+    if run is None:
+        return "files"
+    return (
+        f"run {run['mix_id'].removeprefix('sha256:')[:12]} of {run['kept']['documents']} documents"
+    )
 
 
 def _diff_steps(group: str, a: list[dict[str, Any]], b: list[dict[str, Any]]) -> list[str]:

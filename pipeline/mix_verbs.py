@@ -220,10 +220,14 @@ def diff_lines(a: Path, b: Path, moved: Mapping[str, Moved]) -> Iterator[str]:
 
 
 def mix(options: Namespace) -> int:
-    """The verb: `mix plan RUN`, `mix plan RECIPE --run RUN`, `mix diff A B`."""
+    """The verb: `mix init RUN…`, `mix plan RUN`, `mix plan RECIPE --run RUN`, `mix diff A B`."""
     from .verbs import show_json, show_lines
 
     words = options.things
+    if options.what == "init":
+        from .mix_starting import mix_init
+
+        return mix_init(options)
     if options.what == "diff":
         if len(words) != 2:
             raise ConfigError("mix diff needs two run folders", hint="corpusmill mix diff A B")

@@ -114,6 +114,18 @@ class Plan:
         except KeyError:
             raise InputError(f"{relative} is not an input of source {source!r}") from None
 
+    def known_digest(self, source: str, relative: str) -> str | None:
+        """The sha256 that an input file must have, where that was known when it was listed."""
+        return self._digests.get((source, relative))
+
+    @cached_property
+    def _digests(self) -> dict[tuple[str, str], str]:
+        return {
+            (entry["name"], name): digest
+            for entry in self.data["inputs"]
+            for name, digest in entry.get("sha256", {}).items()
+        }
+
     @cached_property
     def _tokens(self) -> dict[tuple[str, str], int]:
         return {
@@ -186,6 +198,13 @@ class Plan:
             token = places["asset_tokens"][value]
             check_asset(Path(path), value, self.data["assets"][value], token)
 
+    def check_installation(self) -> None:
+        """Raises what `load_steps` would for any step or source of the plan."""
+        for entry in [*self.recipe["steps"], *self.recipe["products"]]:
+            self._load_step(entry["id"])
+        for entry in self.recipe["sources"]:
+            self.load_source(entry["name"])
+
     def load_source(self, name: str) -> Any:
         """The source object called `name`, ready for `setup`."""
         for entry in self.recipe["sources"]:
@@ -197,13 +216,6 @@ class Plan:
 def _load_phase(entry: dict[str, Any]) -> Phase:
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
     return Phase(**values)
-
-    def check_installation(self) -> None:
-        """Raises what `load_steps` would for any step or source of the plan."""
-        for entry in [*self.recipe["steps"], *self.recipe["products"]]:
-            self._load_step(entry["id"])
-        for entry in self.recipe["sources"]:
-            self.load_source(entry["name"])
 
 
 def _same_version(entry: dict[str, Any], made: Any, what: str) -> None:

@@ -28,10 +28,17 @@ def product_files(folder: RunFolder) -> list[tuple[str, Path, dict[str, Any]]]:
     return sorted(found, key=lambda f: f[0])
 
 
+def run_sources(plan: Plan) -> dict[str, dict[str, Any]]:
+    """The finished runs among a plan's sources, by the source's name."""
+    return {entry["name"]: entry["run"] for entry in plan.data["inputs"] if "run" in entry}
+
+
 def input_rows(folder: RunFolder) -> list[dict[str, Any]]:
-    """Every input file with its digest, sorted by source and path."""
+    """Every input file with its digest, sorted by source and path. Tables of finished runs are
+    none: the lock says what is in them, however they are cut."""
     first = folder.seal(folder.plan.phases[0].name)
-    rows = [dict(i) for c in first.commits for i in c["inputs"]]
+    runs = run_sources(folder.plan)
+    rows = [dict(i) for c in first.commits for i in c["inputs"] if i["source"] not in runs]
     return sorted(rows, key=lambda r: (r["source"], r["path"]))
 
 
@@ -52,7 +59,11 @@ def lock_identity(folder: RunFolder) -> dict[str, Any]:
     """What determines the bytes: the recipe's identity and the digests of the inputs."""
     inputs = []
     rows = input_rows(folder)
+    runs = run_sources(folder.plan)
     for source in folder.plan.recipe["sources"]:
+        if (run := runs.get(source["name"])) is not None:
+            inputs.append({"source": source["name"], "run": run, "licence": source["licence"]})
+            continue
         mine = [r for r in rows if r["source"] == source["name"]]
         listing = [[r["path"], r["bytes"], r["sha256"]] for r in mine]
         inputs.append({

@@ -264,8 +264,8 @@ def _share(value: Any, place: str) -> str:
 
 
 def _steps(entries: Any, place: str) -> tuple[Step, ...]:
-    if not isinstance(entries, list) or not entries:
-        raise ConfigError(f"{place}: a list with at least one step is needed")
+    if not isinstance(entries, list):
+        raise ConfigError(f"{place}: a list of steps is needed, [] for none")
     steps = []
     seen: set[str] = set()
     for i, entry in enumerate(entries):
@@ -332,7 +332,12 @@ def _check_signals(recipe: Recipe, place: str) -> None:
     pages = True
     for source in recipe.sources:
         for signal, kind in build(source.stage, source.params, source.name).writes.items():
-            writers[signal] = (kind, source.stage)
+            known = writers.setdefault(signal, (kind, source.stage))
+            if known != (kind, source.stage):
+                raise ConfigError(
+                    f"{place}.sources ({source.name}) gives {signal!r} as {kind} of "
+                    f"{source.stage}, another source as {known[0]} of {known[1]}"
+                )
     for i, step in enumerate(recipe.steps):
         made = step.made
         here = f"{place}.steps[{i}] ({step.id})"

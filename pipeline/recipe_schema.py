@@ -68,7 +68,7 @@ def recipe_schema() -> dict[str, Any]:
             "name": {"type": "string"}, "version": {"type": "string"},
             "seed": {"type": "integer", "minimum": 0},
             "sources": {"type": "array", "items": sources, "minItems": 1},
-            "steps": {"type": "array", "items": {"anyOf": steps}, "minItems": 1},
+            "steps": {"type": "array", "items": {"anyOf": steps}},
             "tokenizer": {"anyOf": tokenizers}, "mix": mix, "shards": shards,
             "execution": of_dataclass(Execution), "guards": of_dataclass(Guards),
             "sample": {"type": ["number", "string"]},

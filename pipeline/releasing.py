@@ -29,6 +29,12 @@ def release_faults(lock: Lock) -> list[str]:
             faults.append(f"source {name}: {own[0]} has no text")
     if lock.data["identity"].get("sample") is not None:
         faults.append(f"it is made of a sample ({lock.data['identity']['sample']} of the records)")
+    for source in lock.data["identity"]["inputs"]:
+        if source.get("run", {}).get("sample") is not None:
+            share = source["run"]["sample"]
+            faults.append(
+                f"source {source['source']} is a run of a sample ({share} of the records)"
+            )
     searched = any(note.get("contamination") for note in lock.data["checks"])
     if lock.data["outputs"]["shards"] and not searched:
         faults.append("its shards were not searched for benchmark items (shards.benchmarks)")

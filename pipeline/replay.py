@@ -240,6 +240,11 @@ def _from_inputs(
         for name, size, _ in entry["files"]
     }
     items: list[Page | Document] = []
+    for name, source in sources.items():
+        if source.finished:
+            mine = [row for row in rows if row["source"] == name]
+            items += _from_run(plan, source, mine, found)
+    rows = [row for row in rows if not sources[row["source"]].finished]
     for (name, relative), of_file in _by_file(rows).items():
         path = place(plan.data["places"]["sources"][name], relative)
         size = sizes.get((name, relative))
@@ -255,6 +260,26 @@ def _from_inputs(
                 items.append(item)
             else:
                 found[row["id"]].note = "cannot be made again: its source ends it now"
+    return items
+
+
+def _from_run(
+    plan: Plan, source: Source, rows: Sequence[Mapping[str, Any]], found: Mapping[str, Remade]
+) -> list[Page | Document]:
+    """The documents of `rows` in the tables of the finished run that `source` reads: what their
+    rows say of a file is said of the run's own input."""
+    name = rows[0]["source"]
+    wanted = {row["id"] for row in rows}
+    items: list[Page | Document] = []
+    entry = next(e for e in plan.data["inputs"] if e["name"] == name)
+    for relative, size, _ in entry["files"]:
+        path = place(plan.data["places"]["sources"][name], relative)
+        if still_there(path, size):
+            for record in source.read(InputFile(name, path, relative, size)):
+                if record.id in wanted and isinstance(record.outcome, Page | Document):
+                    items.append(record.outcome)
+    for missing in wanted - {item.id for item in items}:
+        found[missing].note = "the run that it came from is no longer there"
     return items
 
 

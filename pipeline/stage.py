@@ -120,6 +120,9 @@ class Source:
     gives: ClassVar[Literal["page", "document"]] = "page"
     beside: ClassVar[tuple[str, ...]] = ()
     """Endings of files that, lying beside an input under the same name, say what is in it."""
+    finished: ClassVar[bool] = False
+    """Whether it reads the documents of a finished run (`corpusmill.pipeline.finished`); it then
+    has a method `taken_of`, see `corpusmill.stages.sources.run`."""
     Params: ClassVar[type] = NoParams
 
     writes: Mapping[str, SignalType] = {}

@@ -14,6 +14,7 @@ from .input_files import place
 from .ledger import sealed_docs_phases
 from .object_store import is_address
 from .planning import Plan
+from .publish import run_sources
 from .registry import room_module
 from .replay import masking
 from .terminal import printable
@@ -188,6 +189,14 @@ def reread(root: Path, record: dict[str, Any], source: str) -> dict[str, Any] | 
     return {"path": path, "offset": record.get("offset"), "length": record.get("length")}
 
 
+def run_behind(root: Path, source: str) -> Path | None:
+    """The folder of the finished run that a source reads; None for a source that reads files."""
+    plan = Plan.load(root / "plan.json")
+    if source not in run_sources(plan):
+        return None
+    return Path(plan.data["places"]["sources"][source])
+
+
 def story_lines(root: Path, story: dict[str, Any]) -> list[str]:
     """A story for people; nothing of the crawl steers their terminal."""
     return [printable(line) for line in _lines(root, story)]
@@ -195,8 +204,11 @@ def story_lines(root: Path, story: dict[str, Any]) -> list[str]:
 
 def _lines(root: Path, story: dict[str, Any]) -> list[str]:
     lines = [f"id      {story['id']}", f"url     {story['url']}", f"source  {story['source']}"]
-    where = reread(root, story["record"], story["source"])
-    if where:
+    behind = run_behind(root, story["source"])
+    where = None if behind else reread(root, story["record"], story["source"])
+    if behind:
+        lines.append(f"run     corpusmill why {story['id']} --run {behind} tells what was before")
+    elif where:
         lines.append(f"record  {where['path']} at {where['offset']}, {where['length']} bytes")
     elif "file" in story["record"]:
         lines.append(f"record  {story['record']['file']} is no longer at its place")

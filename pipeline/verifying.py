@@ -58,6 +58,7 @@ def verify(target: Path | str, *, inputs: bool = True, raise_on_fault: bool = Fa
         _check_run(lock, root, plan_path, verdict)
         if inputs:
             _check_inputs(rows, plan_path, verdict)
+            _check_runs(plan_path, verdict)
     else:
         verdict.skipped.append("there is no plan.json: phases and inputs were not checked")
     return _finish(verdict, raise_on_fault)
@@ -196,6 +197,28 @@ def _check_inputs(rows: list[dict[str, Any]], plan_path: Path, verdict: Verdict)
             _same(Path(where), size, str(row["sha256"]), verdict)
         else:
             verdict.skipped.append(f"the input {row['path']} is no longer at its place")
+
+
+def _check_runs(plan_path: Path, verdict: Verdict) -> None:
+    """Follows the finished runs that the result was made of, down to their inputs."""
+    try:
+        plan = Plan.load(plan_path)
+    except (ConfigError, IntegrityError):
+        return  # reported by the check of the run
+    for entry in plan.data["inputs"]:
+        if "run" not in entry:
+            continue
+        where = Path(plan.data["places"]["sources"][entry["name"]], entry["lock"])
+        if not where.exists():
+            verdict.skipped.append(f"the run of source {entry['name']} is no longer at its place")
+            continue
+        below = verify(where)
+        verdict.files += below.files
+        verdict.bytes += below.bytes
+        verdict.faults += [f"source {entry['name']}: {fault}" for fault in below.faults]
+        verdict.skipped += [f"source {entry['name']}: {what}" for what in below.skipped]
+        if below.ok and Lock.load(where).of_documents() != entry["run"]:
+            verdict.faults.append(f"source {entry['name']}: {where} is the lock of other documents")
 
 
 def _check_object(root: str, name: str, size: int, digest: str, verdict: Verdict) -> None:

@@ -23,7 +23,7 @@ from .commits import PhaseFolder, put_failure, read_commit
 from .context import hash_of_ids
 from .document import Document, Drop, Failure, Page
 from .engine import SEAL_WAIT_SECONDS, RunFolder, run_aux
-from .errors import CorpusmillError, StageError, TaskError
+from .errors import CorpusmillError, IntegrityError, StageError, TaskError
 from .flow import Chain, Live, batches, weight
 from .identity import SUM_MODULUS, hex128
 from .input_files import opened
@@ -199,6 +199,11 @@ class Worker:
         for one in (*file.beside, file):
             token = self.plan.file_token(one.source, one.relative)
             local, digest = stack.enter_context(opened(one, token))
+            if (known := self.plan.known_digest(one.source, one.relative)) not in (None, digest):
+                raise IntegrityError(
+                    f"{one.relative} of source {one.source} is not the file that its run "
+                    f"committed: sha256 {digest[:12]}…, committed {str(known)[:12]}…"
+                )
             others.append(local)
             said.append({
                 "source": one.source, "path": one.relative, "bytes": one.size, "sha256": digest,

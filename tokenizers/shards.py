@@ -112,10 +112,12 @@ class Shards(Sink):
         refused = refused_sources(ctx.params["sources"] if mix.licences else {}, mix.licences)
         documents = tokens = 0
         columns: set[str] = set()
+        seen: set[str] = set()
         ctx.write("tokens", empty_tokens())
         for piece in ctx.batches("docs", partition=ctx.index):
             documents += piece.num_rows
             columns.update(piece.column_names)
+            _refuse_repeated(piece.column("id").to_pylist(), seen)
             looked_at = rule_columns(piece, mix.domains)
             domains, more = assign(
                 looked_at, mix.domains, piece.num_rows,
@@ -333,6 +335,17 @@ def _sum_lists(notes: Iterable[Mapping[str, list[int]]]) -> dict[str, list[int]]
             old = result.get(key, [0] * len(values))
             result[key] = [a + b for a, b in zip(old, values, strict=True)]
     return result
+
+
+def _refuse_repeated(ids: list[str], seen: set[str]) -> None:
+    """Raises IntegrityError for an id that was seen before: sources that are finished runs may
+    hold the same document."""
+    for name in ids:
+        if name in seen:
+            raise IntegrityError(
+                f"the document {name} is there twice", hint="two sources read the same run"
+            )
+        seen.add(name)
 
 
 def _sum_counts(notes: Iterable[Mapping[str, int]]) -> dict[str, int]:
