@@ -1,9 +1,10 @@
 """Which of two sets of documents teaches a model more: equal tokens of each, one small model.
 
-A filter is worth what a model learns from what it keeps. The model here is the n-gram model of
+A filter is worth what a model learns from what it keeps. The model is the n-gram model of
 `ngram_counts`, which a CPU trains in seconds, so that several seeds and an interval cost little. It
 learns words and phrases, nothing that takes reasoning: it sees whether text is the right kind of
-language, clean, and varied, and is a first judge, not the last.
+language, clean, and varied, and is a first judge, not the last. The second is a small transformer
+(`ablate_transformer`), which takes hours on a CPU.
 """
 
 from __future__ import annotations
@@ -11,14 +12,15 @@ from __future__ import annotations
 import hashlib
 import heapq
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from corpusmill.pipeline.errors import ConfigError
 
+from .ablate_transformer import TransformerParams, fit_transformer
 from .ngram_model import UNIT, fit_ngrams
 from .perplexity_text import Cutter, cutter
 
@@ -37,13 +39,16 @@ RESAMPLES = 2_000
 @dataclass(frozen=True, slots=True)
 class AblateParams:
     """`tokens` of each side to train on, 0 for half of what the smaller side has; `seeds`: how
-    often, each time other documents; `pieces` and `order` of the model; `most_bytes` of each side
+    often, each time other documents; `pieces` that texts are cut into; `model`: which kind learns;
+    `order` of the n-gram model, `transformer`: the shape of the other; `most_bytes` of each side
     held in memory, the documents with the smallest keys."""
 
     tokens: int = 0
     seeds: int = 5
     pieces: int = 4_000
+    model: Literal["ngram", "transformer"] = "ngram"
     order: int = 5
+    transformer: TransformerParams = field(default_factory=TransformerParams)
     most_bytes: int = 200_000_000
 
     def __post_init__(self) -> None:
@@ -120,6 +125,17 @@ def _drawn(texts: Sequence[str], pieces: Sequence[Pieces], tokens: int, seed: in
     return made
 
 
+def _learnt(
+    lines: Pieces, vocabulary: int, seed: int, params: AblateParams
+) -> tuple[Callable[[Pieces], float], int]:
+    """What tells the bits of a document after training on `lines`, and the model's size: n-grams,
+    or parameters."""
+    if params.model == "transformer":
+        return fit_transformer(lines, vocabulary, seed, params.transformer)
+    model = fit_ngrams([row.astype(np.int64) for row in lines], vocabulary, params.order)
+    return lambda document: sum(model.bits(document)) / UNIT, len(model.last)
+
+
 def ablate(
     a: Iterable[str], b: Iterable[str], heldout: Mapping[str, Sequence[str]],
     params: AblateParams | None = None,
@@ -157,18 +173,19 @@ def ablate(
     }
     bits: dict[str, list[npt.NDArray[np.float64]]] = {name: [] for name in judged}
     for seed in range(1, p.seeds + 1):
-        pair: dict[str, list[list[int]]] = {name: [] for name in judged}
+        pair: dict[str, list[list[float]]] = {name: [] for name in judged}
         for texts, cuts in zip(sides, pieces, strict=True):
-            rows = [row.astype(np.int64) for row in _drawn(texts, cuts, tokens, seed)]
-            model = fit_ngrams(rows, cut.vocabulary, p.order)
+            ask, size = _learnt(_drawn(texts, cuts, tokens, seed), cut.vocabulary, seed, p)
             for name, (docs, _) in judged.items():
-                pair[name].append([sum(model.bits(doc)) for doc in docs])
+                pair[name].append([ask(doc) for doc in docs])
         for name, two in pair.items():
-            bits[name].append(np.array(two, np.float64) / UNIT)
+            bits[name].append(np.array(two, np.float64))
     return {
         "tokens": tokens,
         "seeds": p.seeds,
-        "model": {"order": p.order, "pieces": cut.vocabulary - 1},
+        "model": {"kind": p.model, "pieces": cut.vocabulary - 1, "size": size} | (
+            {"order": p.order} if p.model == "ngram" else asdict(p.transformer)
+        ),
         "sides": {
             name: {
                 "documents": len(first), "tokens": count,

@@ -18,6 +18,7 @@ from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import Asset, Kind, Stage
 
 from .fasttext_models import load_model
+from .own_models import in_languages
 from .quality_text import MAX_CHARS, scores
 
 
@@ -62,9 +63,7 @@ class FastTextQuality(Stage):
 
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         p: Params = self.params
-        chosen = [
-            doc for doc in batch if not p.languages or doc.signals.get("lang", "") in p.languages
-        ]
+        chosen = in_languages(batch, p.languages)
         values = scores(self._model, [doc.text for doc in chosen], p.label, p.max_chars)
         for doc, value in zip(chosen, values, strict=True):
             doc.signals["quality_score"] = value

@@ -19,6 +19,8 @@ from corpusmill.pipeline.errors import AssetError, ConfigError
 from corpusmill.pipeline.stage import Asset, Kind, Stage
 from corpusmill.stages.measure import c4, fineweb, gopher, repetition, text_kind
 
+from .own_models import in_languages
+
 SCHEMA = "corpusmill/grade-model/1"
 LENGTH = "characters"
 """The feature that is no signal: the length of the text."""
@@ -122,9 +124,8 @@ class Grade(Stage):
         p: Params = self.params
         if self._model is None:
             raise ConfigError("classifiers.grade: apply before setup")
-        for doc in batch:
-            if not p.languages or doc.signals.get("lang", "") in p.languages:
-                doc.signals["grade"] = self._model.grade(doc)
+        for doc in in_languages(batch, p.languages):
+            doc.signals["grade"] = self._model.grade(doc)
         return list(batch)
 
 

@@ -16,6 +16,7 @@ from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import Asset, Kind, Stage
 
 from .linear_model import LinearModel, load_linear
+from .own_models import in_languages
 from .quality_text import MAX_CHARS
 
 
@@ -62,9 +63,7 @@ class LinearQuality(Stage):
         model = self._model
         if model is None:
             raise ConfigError("classifiers.linear_quality: apply before setup")
-        chosen = [
-            doc for doc in batch if not p.languages or doc.signals.get("lang", "") in p.languages
-        ]
+        chosen = in_languages(batch, p.languages)
         values = model.scores([doc.text for doc in chosen], p.max_chars)
         for doc, value in zip(chosen, values, strict=True):
             doc.signals["quality_linear_score"] = value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from .engine import RunFolder
 from .errors import ConfigError, TaskError
@@ -41,7 +42,12 @@ def ablate(options: Namespace) -> int:
             "ablate needs --heldout FILE.jsonl",
             hint="texts of the kind that the model is to be good at, which neither side holds",
         )
-    params = module.AblateParams(tokens=options.tokens, seeds=options.seeds)
+    shape = module.TransformerParams(
+        layers=options.layers, width=options.width, device=options.device
+    )
+    params = module.AblateParams(
+        tokens=options.tokens, seeds=options.seeds, model=options.model, transformer=shape
+    )
     heldout = {name: list(texts_of_side(name)) for name in options.heldout}
     found = module.ablate(texts_of_side(options.a), texts_of_side(options.b), heldout, params)
     found["sides"]["a"]["name"], found["sides"]["b"]["name"] = options.a, options.b
@@ -54,9 +60,8 @@ def ablate(options: Namespace) -> int:
         out = f", {side['left_out']} left out as held-out text stands in them"
         print(f"{key}: {side['name']}, {side['documents']} documents, {side['tokens']} tokens"
               f"{out if side['left_out'] else ''}")  # fmt: skip
-    model = found["model"]
-    print(f"{found['tokens']} tokens of each, {found['seeds']} times, {model['order']}-grams of "
-          f"{model['pieces']} pieces; bits per byte, less is better:")  # fmt: skip
+    print(f"{found['tokens']} tokens of each, {found['seeds']} times, {_learner(found['model'])}; "
+          "bits per byte, less is better:")  # fmt: skip
     rows = [
         [Path(name).name, f"{f['documents']}", f"{f['a']:.4f}", f"{f['b']:.4f}",
          f"{f['difference']:+.4f}", f"{f['low']:+.4f} … {f['high']:+.4f}", f["better"] or "neither"]
@@ -64,6 +69,13 @@ def ablate(options: Namespace) -> int:
     ]  # fmt: skip
     show_lines(table(["held-out", "texts", "a", "b", "a - b", "95 %", "better"], rows))
     return 0
+
+
+def _learner(model: Mapping[str, Any]) -> str:
+    if model["kind"] == "ngram":
+        return f"{model['order']}-grams of {model['pieces']} pieces"
+    millions = model["size"] / 1e6
+    return f"a transformer of {millions:.1f} million parameters and {model['pieces']} pieces"
 
 
 VERBS: Mapping[str, Callable[[Namespace], int]] = {"ablate": ablate}

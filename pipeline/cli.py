@@ -221,6 +221,11 @@ def _look_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     sub.add_argument("--tokens", type=int, default=0,
                      help="of each side (default: half of the smaller side)")  # fmt: skip
     sub.add_argument("--seeds", type=int, default=5)
+    sub.add_argument("--model", choices=["ngram", "transformer"], default="ngram",
+                     help="transformer: needs the extra hf, and hours on a CPU")  # fmt: skip
+    sub.add_argument("--layers", type=int, default=6, help="of the transformer")
+    sub.add_argument("--width", type=int, default=384, help="of the transformer")
+    sub.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="of the transformer")
     sub = _verb(verbs, "ls", "list stages, signals or recipes")
     sub.add_argument("what", choices=["stages", "signals", "recipes"])
 

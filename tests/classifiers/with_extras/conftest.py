@@ -1,0 +1,9 @@
+"""Tests of what needs the extras ``sklearn`` and ``hf``: collected only where those are installed.
+`tests/classifiers/test_with_extras.py` runs them in the environment that .ci/readers makes."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+MODULES = ("sentencepiece", "skops", "torch", "transformers")
+collect_ignore_glob = [] if all(map(find_spec, MODULES)) else ["test_*.py"]
