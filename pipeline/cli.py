@@ -204,10 +204,15 @@ def _look_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     sub.add_argument("b", metavar="B")
     sub.add_argument("--exit-code", action="store_true", help="exit 1 if they differ")
     sub = _verb(verbs, "mix", "mix finished runs; what a mix takes, what another changes")
-    sub.add_argument("what", choices=["init", "plan", "diff"])
-    sub.add_argument("things", nargs="+", metavar="RUN…|RUN|RECIPE|A B")
+    sub.add_argument("what", choices=["init", "plan", "diff", "import"])
+    sub.add_argument("things", nargs="+", metavar="RUN…|RUN|RECIPE|A B|WEIGHTS RECIPE")
     sub.add_argument("--run", metavar="RUN", help="the run that a recipe's counts come from")
-    sub.add_argument("--out", metavar="mix.yaml", help="init: the recipe to write")
+    sub.add_argument("--out", metavar="mix.yaml", help="init, import: the recipe to write")
+    sub.add_argument("--map", action="append", default=[], metavar="NAME=DOMAIN",
+                     help="import: the domain that a weight is of; repeatable")  # fmt: skip
+    sub.add_argument("--overlap", action="store_true",
+                     help="plan: also what sources and held-out documents share")  # fmt: skip
+    sub.add_argument("--benchmarks", metavar="FOLDER", help="with --overlap")
     sub = _verb(verbs, "quantiles", "values that part a run's documents in equal shares")
     sub.add_argument("run", metavar="RUN")
     sub.add_argument("--signal", action="append", default=[], metavar="NAME")

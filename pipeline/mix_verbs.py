@@ -14,6 +14,7 @@ from .errors import ConfigError
 from .licences import refused_sources
 from .lock import Lock
 from .mix import MixParams, MixPlan, assign, plan_mix
+from .overlaps import overlap_lines, overlaps
 from .planning import Plan
 from .registry import build
 
@@ -228,6 +229,10 @@ def mix(options: Namespace) -> int:
         from .mix_starting import mix_init
 
         return mix_init(options)
+    if options.what == "import":
+        from .mix_importing import mix_import
+
+        return mix_import(options)
     if options.what == "diff":
         if len(words) != 2:
             raise ConfigError("mix diff needs two run folders", hint="corpusmill mix diff A B")
@@ -241,15 +246,28 @@ def mix(options: Namespace) -> int:
     if len(words) != 1:
         raise ConfigError("mix plan needs one run folder or recipe")
     found = _forecast_of(words[0], options.run)
+    shared = _shared(words[0], options)
     if options.json:
         show_json({
             "shares": [s.to_json() for s in found.plan.shares], "tokens": found.plan.tokens,
             "warnings": list(found.plan.warnings), "left_out": dict(found.left_out),
-            "possible": not found.short,
+            "possible": not found.short, "overlap": shared,
         })  # fmt: skip
     else:
         show_lines(plan_lines(found))
+        if shared is not None:
+            show_lines(["", *overlap_lines(shared)])
     return 1 if found.short else 0
+
+
+def _shared(word: str, options: Namespace) -> list[dict[str, Any]] | None:
+    """The overlaps that were asked for."""
+    if not options.overlap:
+        if options.benchmarks is not None:
+            raise ConfigError("--benchmarks goes with --overlap")
+        return None
+    root = Path(word) if options.run is None else Path(options.run)
+    return overlaps(root, None if options.benchmarks is None else Path(options.benchmarks))
 
 
 def _forecast_of(word: str, run: str | None) -> Forecast:

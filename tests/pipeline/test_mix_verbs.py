@@ -11,10 +11,12 @@ import yaml
 
 from corpusmill.pipeline import Plan, Recipe, run
 from corpusmill.pipeline.cli import main
+from corpusmill.pipeline.engine import RunFolder
 from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.exporting import card
 from corpusmill.pipeline.lock import Lock
 from corpusmill.pipeline.mix_verbs import compare, forecast
+from corpusmill.stages.measure.overlap import shingles
 
 from .conftest import RECIPE, write_corpus
 
@@ -171,3 +173,29 @@ def test_a_mix_that_stops_for_want_of_tokens_can_be_looked_at(
         run(recipe, tmp_path / "short", workers=1)
     assert main(["mix", "plan", str(tmp_path / "short")]) == 1
     assert "first/odd" in capsys.readouterr().out
+
+
+def test_what_sources_and_held_out_share(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exact here, where nothing needs to be sampled: worked out from the kept texts."""
+    phase = [p for p in Plan.load(runs / "a/plan.json").phases if p.kind == "docs"][-1]
+    folder = RunFolder(runs / "a", Plan.load(runs / "a/plan.json"))
+    rows = [r for t in folder.pieces(phase.name, "docs", None, None) for r in t.to_pylist()]
+    held = [r["text"] for r in rows if r["split"] == "heldout"]
+    train = [r["text"] for r in rows if r["split"] == "train"]
+    items = [{"id": "1", "question": " ".join(train[0].split()[:9])}, {"id": "2", "question": "no"}]
+    (tmp_path / "quiz.jsonl").write_text("".join(json.dumps(i) + "\n" for i in items))
+    words = ["mix", "plan", str(runs / "a"), "--overlap", "--benchmarks", str(tmp_path)]
+    assert main([*words, "--json"]) == 0
+    said = {(r["of"], r["among"]): r for r in json.loads(capsys.readouterr().out)["overlap"]}
+    found, there = set(shingles(held).tolist()), set(shingles(train).tolist())
+    assert said["heldout", "source:rows"] == {
+        "of": "heldout", "among": "source:rows", "share": round(len(found & there) / len(found), 6),
+        "error": 0.0, "compared": len(found),
+    }  # fmt: skip
+    assert said["benchmark:quiz", "source:rows"]["share"] == 1.0
+    assert said["benchmark:quiz", "source:rows"]["compared"] == 2
+    assert main(words) == 0
+    assert "benchmark:quiz  source:rows  100.00%  0.00%  2" in capsys.readouterr().out
+    assert main(["mix", "plan", str(runs / "a"), "--benchmarks", str(tmp_path)]) == 2
