@@ -37,9 +37,10 @@ def signals() -> list[dict[str, str]]:
 
 
 def recipes() -> list[dict[str, str]]:
-    """Recipes that come with the package."""
+    """Recipes that come with the package, and those that mix finished runs."""
     rows = []
-    for path in sorted((configs_root() / "recipes").glob("*.yaml")):
-        head = path.read_text(encoding="utf-8").splitlines()[0].lstrip("# ").strip()
-        rows.append({"recipe": f"configs/recipes/{path.name}", "what": head})
+    for folder in ("recipes", "mixes"):
+        for path in sorted((configs_root() / folder).glob("*.yaml")):
+            head = path.read_text(encoding="utf-8").splitlines()[0].lstrip("# ").strip()
+            rows.append({"recipe": f"configs/{folder}/{path.name}", "what": head})
     return rows

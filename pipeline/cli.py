@@ -34,6 +34,7 @@ def _named_documents(sub: argparse.ArgumentParser) -> None:
         ("host", "documents of this host and its subdomains"),
         ("url", "the document of this address"),
         ("id", "the document with this id"),
+        ("email-hash", "documents with the address of this sha256 (of its lower-case form)"),
     ):
         sub.add_argument(f"--{name}", action="append", default=[], help=text)
 
@@ -62,7 +63,7 @@ def _result_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     sub.add_argument("target", metavar="RUN|LOCK")
     sub.add_argument(
         "--format", required=True, dest="form", metavar="FORM",
-        help="croissant, hf-card, datasheet; or the shards as megatron, datatrove, olmo, llmc, "
+        help="croissant, hf-card, datasheet, dcat; or the shards as megatron, datatrove, olmo, llmc, "
              "mds, parquet, text",
     )  # fmt: skip
     sub.add_argument("--out", required=True, metavar="PATH", help="a file, or a folder of shards")

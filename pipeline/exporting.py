@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from .dcat import dcat
 from .durable import write_atomic
 from .errors import ConfigError
 from .identity import sha256_file
@@ -265,7 +266,7 @@ def datasheet(lock: Lock, manifest: Mapping[str, Any] | None, about: str) -> str
     return "\n".join([*lines, ""])
 
 
-DOCUMENTS = ("croissant", "hf-card", "datasheet")
+DOCUMENTS = ("croissant", "hf-card", "datasheet", "dcat")
 LAYOUTS = ("megatron", "datatrove", "olmo", "llmc", "mds", "parquet", "text")
 
 
@@ -276,8 +277,8 @@ def export(
     the paths written. Raises ConfigError on an unknown form."""
     if form in LAYOUTS:
         root = target if target.is_dir() else target.parent
-        made = room_module("tokenizers.emitters").emit(root, form, out, only=stream)
-        return [str(out / f["path"]) for f in made["files"]]
+        emitted = room_module("tokenizers.emitters").emit(root, form, out, only=stream)
+        return [str(out / f["path"]) for f in emitted["files"]]
     if form not in DOCUMENTS:
         raise ConfigError(
             f"there is no form {form!r}", hint=f"known: {', '.join([*DOCUMENTS, *LAYOUTS])}"
@@ -285,8 +286,9 @@ def export(
     lock = Lock.load(target)
     path = lock.path.parent / "shards/manifest.json"
     manifest = json.loads(path.read_bytes()) if path.exists() else None
-    if form == "croissant":
-        text = json.dumps(croissant(lock), ensure_ascii=False, indent=1) + "\n"
+    if form in ("croissant", "dcat"):
+        made = croissant(lock) if form == "croissant" else dcat(lock, manifest)
+        text = json.dumps(made, ensure_ascii=False, indent=1) + "\n"
     else:
         text = (card if form == "hf-card" else datasheet)(lock, manifest, about)
     write_atomic(out, text.encode())

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from .by_address import ids_of
 from .durable import write_atomic
 from .errors import ConfigError, IntegrityError
 from .identity import fingerprint, pretty, sha256_file, sha256_hex
@@ -22,8 +23,11 @@ from .verifying import verify
 
 def test_of(options: Namespace) -> Any:
     """The test for the documents that the options name."""
+    found = ids_of(Path(options.run), options.email_hash)
+    if options.email_hash and not found:
+        raise ConfigError("no kept document of the run holds such an address")
     return room_module("tokenizers.removal").wanted(
-        tuple(options.host), tuple(options.url), tuple(options.id)
+        tuple(options.host), tuple(options.url), (*options.id, *found)
     )
 
 

@@ -204,22 +204,44 @@ def test_croissant(base: Path) -> None:
     assert made["conformsTo"].endswith("/1.1")
 
 
-def test_croissant_is_valid(base: Path) -> None:
-    """By mlcroissant itself, which also reads the documents that the description promises."""
+def read_back(reader: str, path: Path) -> Any:
+    """What another project's reader makes of a file."""
     if not READERS.exists():
         reason = f"{READERS} is missing; hint: .ci/readers"
         pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
-    out = base / "run/croissant.json"
-    assert main(["export", str(base / "run"), "--format", "croissant", "--out", str(out)]) == 0
     script = ROOT / "tests/tokenizers/read_back.py"
     done = subprocess.run(
-        [str(READERS), str(script), "croissant", str(out)], capture_output=True, text=True
+        [str(READERS), str(script), reader, str(path)], capture_output=True, text=True
     )
-    out.unlink()
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_croissant_is_valid(base: Path) -> None:
+    """By mlcroissant itself, which also reads the documents that the description promises."""
+    out = base / "run/croissant.json"
+    assert main(["export", str(base / "run"), "--format", "croissant", "--out", str(out)]) == 0
+    found = read_back("croissant", out)
+    out.unlink()
     assert len(found) == 3
     assert all(len(i) == 32 for i in found)
+
+
+def test_dcat(base: Path, tmp_path: Path) -> None:
+    """As rdflib understands it: every shard with its digest, and what it was made of."""
+    lock = Lock.load(base / "run")
+    out = tmp_path / "dcat.json"
+    assert main(["export", str(base / "run"), "--format", "dcat", "--out", str(out)]) == 0
+    facts = read_back("dcat", out)
+    shards = {r["path"]: r for r in lock.rows() if r["path"].endswith(".bin")}
+    said = {title: (int(size), digest) for title, size, digest in facts["distributions"]}
+    assert {k: v for k, v in said.items() if k in shards} == {
+        path: (row["bytes"], row["sha256"]) for path, row in shards.items()
+    }
+    assert said[lock.files_path.name][1] == lock.files_sha256
+    assert len(said) == len(shards) + 2
+    assert facts["identifier"] == [lock.mix_id]
+    assert facts["sources"] == ["rows"]
 
 
 def test_pack(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -235,6 +257,6 @@ def test_pack(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 def test_forms(base: Path, tmp_path: Path) -> None:
     assert set(LAYOUTS) == set(emitters.LAYOUTS)
-    assert set(DOCUMENTS) == {"croissant", "hf-card", "datasheet"}
+    assert set(DOCUMENTS) == {"croissant", "hf-card", "datasheet", "dcat"}
     words = ["export", str(base / "run"), "--format", "tar", "--out", str(tmp_path / "x")]
     assert main(words) == 2

@@ -108,9 +108,29 @@ def croissant(path: Path) -> list[str]:
     return found
 
 
+def dcat(path: Path) -> dict[str, Any]:
+    """Distributions (title, bytes, sha256), identifiers and titles of the sources, as rdflib has
+    them."""
+    graph = import_module("rdflib").Graph()
+    graph.parse(str(path), format="json-ld")
+
+    def ask(what: str, where: str) -> list[list[str]]:
+        names = "dcat: <http://www.w3.org/ns/dcat#> PREFIX dct: <http://purl.org/dc/terms/>"
+        more = "prov: <http://www.w3.org/ns/prov#> PREFIX spdx: <http://spdx.org/rdf/terms#>"
+        query = f"PREFIX {names} PREFIX {more} SELECT {what} WHERE {{ {where} }}"
+        return sorted([str(value) for value in row] for row in graph.query(query))
+
+    of_sum = "dcat:byteSize ?b ; spdx:checksum [ spdx:checksumValue ?s ]"
+    return {
+        "distributions": ask("?t ?b ?s", f"?d dcat:distribution [ dct:title ?t ; {of_sum} ]"),
+        "identifier": [r[0] for r in ask("?i", "?d a dcat:Dataset ; dct:identifier ?i")],
+        "sources": [r[0] for r in ask("?t", "?d prov:wasDerivedFrom [ dct:title ?t ]")],
+    }
+
+
 READERS: dict[str, Callable[[Path], Any]] = {
     "megatron": megatron, "datatrove": datatrove, "olmo": olmo, "mds": mds,
-    "croissant": croissant,
+    "croissant": croissant, "dcat": dcat,
 }  # fmt: skip
 
 if __name__ == "__main__":
