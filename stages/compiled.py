@@ -58,22 +58,26 @@ def out(scalar: Any, *, dims: int = 1) -> Any:
     return types.Array(scalar, dims, "C")
 
 
-def kernel(signature: Any) -> Callable[[Function], Function]:
+def kernel(signature: Any, *, inline: bool = False) -> Callable[[Function], Function]:
     """Decorator: compiles a function for `signature`, releasing the GIL when it runs.
+
+    With `inline` it becomes a part of the kernels that call it: for small functions in innermost
+    loops, where a call with arrays costs more than what it does.
 
     The machine code is cached where numba finds a folder to write to: ``NUMBA_CACHE_DIR`` where
     set, else beside the module, else the user's cache folder. Where there is none, the function
     is compiled again in each process.
     """
+    options = {"nogil": True, "forceinline": inline}
 
     def compile_it(function: Function) -> Function:
         try:
             with _quick_loading():
-                made: Function = numba.njit(signature, cache=True, nogil=True)(function)
+                made: Function = numba.njit(signature, cache=True, **options)(function)
         except RuntimeError as exc:
             if "cannot cache function" not in str(exc):
                 raise
-            made = numba.njit(signature, nogil=True)(function)
+            made = numba.njit(signature, **options)(function)
         return made
 
     return compile_it

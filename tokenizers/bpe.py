@@ -21,8 +21,9 @@ from corpusmill.pipeline.identity import pretty, sha256_hex
 from corpusmill.pipeline.stage import AuxPhase, Sink
 
 from . import sampling
+from .bpe_engine import bpe_digest, byte_alphabet
 from .bpe_training import learn
-from .encode import CARD, CARD_SCHEMA, bpe_digest, byte_alphabet
+from .encode import CARD, CARD_SCHEMA
 from .sampling import SampleParams
 from .splits import PATTERNS, Split
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from corpusmill.pipeline.errors import StageError
 
-from .encode import byte_alphabet
+from .bpe_engine import byte_alphabet
 from .splits import PATTERNS, Counts, count_pieces
 
 _PRIME = (1 << 31) - 1

@@ -23,7 +23,8 @@ import numpy.typing as npt
 
 from corpusmill.pipeline.errors import AssetError
 
-from .encode import BpeEncoder, Encoder, bpe_digest, load
+from .bpe_engine import bpe_digest
+from .encode import BpeEncoder, Encoder, load
 
 RARE = 10
 """A token that is produced less often is called rare."""

@@ -8,8 +8,11 @@ Rules that hold for every encoder here:
   valid Unicode (lone surrogates) are encoded with U+FFFD for each and counted in `invalid`.
 * A batch's border and the number of threads do not matter.
 
-The encoders are Hugging Face `tokenizers` and `sentencepiece` themselves: the reference against
-which a faster one has to prove equal ids.
+* A text comes as a string, or as bytes of a column, which need not be UTF-8: what is not is read as
+  U+FFFD, as Python's ``errors="replace"`` does, and counted there as well.
+
+The references are Hugging Face `tokenizers` and `sentencepiece`. Larger amounts of byte-level BPE
+go through loops of our own, which have to prove equal ids first: see `bpe_engine`.
 """
 
 from __future__ import annotations
@@ -18,15 +21,19 @@ import json
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from corpusmill.pipeline.errors import AssetError, IntegrityError
 from corpusmill.pipeline.identity import fingerprint, sha256_hex
+
+from .bpe_engine import engine_of, joined
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 CARD = "card.json"
 CARD_SCHEMA = "corpusmill/tokenizer/1"
@@ -41,7 +48,7 @@ Lengths = npt.NDArray[np.int64]
 
 
 class Encoder(Protocol):
-    """A loaded tokenizer. `invalid` counts the texts so far that held lone surrogates."""
+    """A loaded tokenizer. `invalid` counts the texts so far that were not valid Unicode."""
 
     family: str
     digest: str
@@ -54,6 +61,9 @@ class Encoder(Protocol):
 
     def encode_batch(self, texts: Sequence[str]) -> tuple[Ids, Lengths]:
         """The ids of all texts one after the other, and the number of ids of each."""
+
+    def encode_column(self, column: pa.ChunkedArray) -> tuple[Ids, Lengths]:
+        """The same for a column of strings without nulls."""
 
     def decode_bytes(self, ids: Sequence[int] | Ids) -> bytes:
         """The bytes that the ids stand for; a special token stands for its own string."""
@@ -91,6 +101,22 @@ class _Base:
                 done += 1
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint32), lengths
 
+    def encode_column(self, column: pa.ChunkedArray) -> tuple[Ids, Lengths]:
+        return self.encode_batch(self._texts(column))
+
+    def _texts(self, column: pa.ChunkedArray) -> list[str]:
+        """The texts of a column, repaired where it is not UTF-8."""
+        import pyarrow as pa
+
+        try:
+            texts: list[str] = column.to_pylist()
+            return texts
+        except UnicodeDecodeError:
+            raws: list[bytes] = column.cast(pa.large_binary()).to_pylist()
+        texts = [raw.decode("utf-8", "replace") for raw in raws]
+        self.invalid += sum(t.encode("utf-8") != r for t, r in zip(texts, raws, strict=True))
+        return texts
+
     def _valid(self, text: str) -> str:
         if text.isascii() or not _SURROGATES.search(text):
             return text
@@ -120,66 +146,41 @@ def _batches(texts: list[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def byte_alphabet() -> dict[str, int]:
-    """The character that byte-level BPE writes for each byte (GPT-2's table): printable
-    Latin-1 characters stand for themselves, the others for U+0100 and on, in order."""
-    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    table = {chr(b): b for b in plain}
-    others = [b for b in range(256) if chr(b) not in table]
-    table.update({chr(0x100 + i): b for i, b in enumerate(others)})
-    return table
-
-
-def bpe_digest(model: Mapping[str, Any]) -> str:
-    """Digest of what a tokenizer.json's ids depend on: vocabulary, merges, split, specials."""
-    vocab = model["model"]["vocab"]
-    return fingerprint(
-        {
-            "family": "bpe",
-            "tokens": sorted(vocab, key=vocab.__getitem__),
-            "merges": [list(m) for m in model["model"]["merges"]],
-            "pre_tokenizer": model["pre_tokenizer"],
-            "special": [[t["id"], t["content"]] for t in model["added_tokens"]],
-        }
-    )
-
-
-@lru_cache(maxsize=2)
-def _bpe_parts(raw: bytes) -> tuple[str, list[bytes], Any]:
-    """Digest, table of bytes by id, and engine of a tokenizer.json. Every phase of a run asks for
-    the same one, and reading a large vocabulary takes seconds; the three are never changed."""
-    from tokenizers import Tokenizer
-
-    model = json.loads(raw)
-    alphabet = byte_alphabet()
-    special = {t["id"]: t["content"] for t in model["added_tokens"]}
-    vocab = model["model"]["vocab"]
-    pieces = [b""] * (1 + max([*vocab.values(), *special]))
-    for token, id_ in vocab.items():
-        if id_ not in special:
-            pieces[id_] = bytes(alphabet[c] for c in token)
-    for id_, token in special.items():
-        pieces[id_] = token.encode("utf-8")
-    engine = Tokenizer.from_str(raw.decode("utf-8"))
-    engine.encode_special_tokens = True  # injected specials stay text
-    return bpe_digest(model), pieces, engine
-
-
 class BpeEncoder(_Base):
-    """Byte-level BPE through Hugging Face `tokenizers`."""
+    """Byte-level BPE."""
 
     family = "bpe"
 
     def __init__(self, card: Mapping[str, Any], raw: bytes) -> None:
-        digest, pieces, self._tokenizer = _bpe_parts(raw)
-        super().__init__(card, pieces)
-        if digest != card["digest"]:
+        self._engine = engine_of(raw)
+        super().__init__(card, self._engine.pieces)
+        if self._engine.digest != card["digest"]:
             raise IntegrityError(f"tokenizer.json is not the one of its card {card['digest']}")
 
+    def encode_batch(self, texts: Sequence[str]) -> tuple[Ids, Lengths]:
+        loops = self._engine.loops(sum(map(len, texts)), lambda: texts)
+        if loops is None:
+            return super().encode_batch(texts)
+        return loops.encode(*joined([self._valid(t).encode("utf-8") for t in texts]))
+
+    def encode_column(self, column: pa.ChunkedArray) -> tuple[Ids, Lengths]:
+        import pyarrow as pa
+
+        empty = pa.array([], pa.large_string())
+        whole = pa.concat_arrays([empty, *column.cast(pa.large_string()).chunks])
+        try:
+            whole.validate(full=True)
+        except pa.ArrowInvalid:
+            return super().encode_column(column)
+        loops = self._engine.loops(column.nbytes, whole[:1000].to_pylist)
+        if loops is None:
+            return super().encode_column(column)
+        _, offsets, data = whole.buffers()
+        borders = np.frombuffer(offsets, dtype=np.int64)[whole.offset :][: len(whole) + 1]
+        return loops.encode(np.frombuffer(data or b"", dtype=np.uint8), borders)
+
     def _encode(self, texts: list[str]) -> list[list[int]]:
-        return [
-            e.ids for e in self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-        ]  # fmt: skip
+        return self._engine.encode(texts)
 
 
 def spm_digest(processor: Any) -> str:

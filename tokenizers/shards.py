@@ -127,8 +127,8 @@ class Shards(Sink):
             rows = [i for i, d in enumerate(domains) if d is not None]
             if not rows:
                 continue
-            kept = piece.take(rows)
-            ids, lengths = encoder.encode_batch(kept.column("text").to_pylist())
+            kept = piece if len(rows) == piece.num_rows else piece.take(rows)
+            ids, lengths = encoder.encode_column(kept.column("text"))
             names = kept.column("id").to_pylist()
             table = token_table(
                 names, [domains[i] for i in rows], ids, lengths,

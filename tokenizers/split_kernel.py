@@ -1,4 +1,4 @@
-"""The compiled loop that splits text as the named patterns do and counts the pieces.
+"""Compiled: where the pieces of a text end, as the named patterns cut it.
 
 Import inside functions only. Each pattern is written out as a walk over the characters' classes;
 `corpusmill.tokenizers.splits` has the patterns, and the tests hold both equal.
@@ -9,20 +9,17 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from corpusmill.stages.compiled import array, kernel, out
+from corpusmill.stages.compiled import array, kernel
 
 from .splits import BREAK, LETTER, LOWER, NUMBER, SPACE, UPPER
 
-_U8, _I32, _I64, _U64 = types.uint8, types.int32, types.int64, types.uint64
+_U8, _I64 = types.uint8, types.int64
 
-_STEP = np.uint64(0xD6E8FEB86659FD93)
-_8, _32, _56 = np.uint64(8), np.uint64(32), np.uint64(56)
-_LONG = np.uint64(0xFF << 56)
 GPT2, GPT4, O200K = 0, 1, 2
 _WORD = LETTER | NUMBER
 
 
-@kernel(_I64(array(_U8), _I64))
+@kernel(_I64(array(_U8), _I64), inline=True)
 def char_at(data, i):  # type: ignore[no-untyped-def]
     """Code point and width (lowest three bits) of the character at byte `i` of valid UTF-8."""
     b = np.int64(data[i])
@@ -40,7 +37,7 @@ def char_at(data, i):  # type: ignore[no-untyped-def]
     ) << 3 | 4  # fmt: skip
 
 
-@kernel(_I64(array(_U8), _I64, _I64, array(_U8), _I64, _I64, _I64))
+@kernel(_I64(array(_U8), _I64, _I64, array(_U8), _I64, _I64, _I64), inline=True)
 def run_end(data, i, end, classes, mask, wanted, most):  # type: ignore[no-untyped-def]
     """End of the run from byte `i` of at most `most` characters whose class under `mask` is
     `wanted` (-1: has any of its bits)."""
@@ -57,7 +54,7 @@ def run_end(data, i, end, classes, mask, wanted, most):  # type: ignore[no-untyp
     return i
 
 
-@kernel(_I64(array(_U8), _I64, _I64, _I64))
+@kernel(_I64(array(_U8), _I64, _I64, _I64), inline=True)
 def contraction(data, i, end, both_cases):  # type: ignore[no-untyped-def]
     """Bytes of 's, 't, 're, … at byte `i`, 0 if there is none."""
     if i + 1 >= end or data[i] != 39:
@@ -74,7 +71,7 @@ def contraction(data, i, end, both_cases):  # type: ignore[no-untyped-def]
     return 0
 
 
-@kernel(_I64(array(_U8), _I64, _I64, array(_U8), _I64))
+@kernel(_I64(array(_U8), _I64, _I64, array(_U8), _I64), inline=True)
 def space_end(data, i, end, classes, breaks):  # type: ignore[no-untyped-def]
     r"""End of the piece that begins with the white space at `i`: ``\s*[\r\n]+`` if `breaks` and
     there is one in the run, else all but the last one of the run, unless the text ends."""
@@ -99,7 +96,7 @@ def space_end(data, i, end, classes, breaks):  # type: ignore[no-untyped-def]
     return last
 
 
-@kernel(_I64(array(_U8), _I64, _I64, array(_U8)))
+@kernel(_I64(array(_U8), _I64, _I64, array(_U8)), inline=True)
 def cased_end(data, i, end, classes):  # type: ignore[no-untyped-def]
     """End of o200k's word of capitals, as far as there are any, and small letters from `i`; -1
     if there is none. Letters without case and marks count as both."""
@@ -117,7 +114,7 @@ def cased_end(data, i, end, classes):  # type: ignore[no-untyped-def]
     return np.int64(-1)
 
 
-@kernel(_I64(array(_U8), _I64, _I64, array(_U8), _I64, _I64))
+@kernel(_I64(array(_U8), _I64, _I64, array(_U8), _I64, _I64), inline=True)
 def piece_end(data, i, end, classes, style, digits):  # type: ignore[no-untyped-def]
     """End of the piece that begins at byte `i` of a text that ends at `end`; numbers are cut to
     `digits` characters."""
@@ -174,89 +171,3 @@ def piece_end(data, i, end, classes, style, digits):  # type: ignore[no-untyped-
             j += 1
         return j
     return space_end(data, i, end, classes, 1)
-
-
-@kernel(_U64(array(_U8), _I64, _I64))
-def key_of(data, at, stop):  # type: ignore[no-untyped-def]
-    """Up to seven bytes as they are, with their number in the highest byte; of more a hash, and
-    255 there."""
-    key = np.uint64(0)
-    if stop - at <= 7:
-        for k in range(at, stop):
-            key = key << _8 | np.uint64(data[k])
-        return key | np.uint64(stop - at) << _56
-    for k in range(at, stop):
-        key = (key ^ np.uint64(data[k])) * _STEP
-        key ^= key >> _32
-    return key | _LONG
-
-
-@kernel(_I64(_U64, _I64))
-def place_of(key, size):  # type: ignore[no-untyped-def]
-    """Where a key's search begins in a table of `size` (a power of two) rows."""
-    h = key * _STEP
-    h = (h ^ (h >> _32)) * _STEP
-    return np.int64((h ^ (h >> _32)) & np.uint64(size - 1))
-
-
-@kernel(types.void(array(_U8), array(_I64), array(_U8), _I64, _I64, out(_I64), out(_U64),
-                   out(_U8)))  # fmt: skip
-def count_pieces(data, ends, classes, style, digits, state, table, arena):  # type: ignore[no-untyped-def]
-    """Counts the pieces of texts that end at `ends` in `data`.
-
-    `state` holds: text, byte in it, pieces so far, bytes of `arena` used. `table` has a row of
-    four for each piece, found by hash: key (0: none), where its bytes are in `arena`, how many, and
-    its count. Stops, to be called again with larger arrays, where the table would be over half
-    full or `arena` could not take a piece.
-    """
-    size = len(table) >> 2
-    text, at, pieces, used = state[0], state[1], state[2], state[3]
-    while text < len(ends):
-        end = ends[text]
-        while at < end:
-            stop = piece_end(data, at, end, classes, style, digits)
-            if 2 * (pieces + 1) > size or used + (stop - at) > len(arena):
-                state[0], state[1], state[2], state[3] = text, at, pieces, used
-                return
-            key = key_of(data, at, stop)
-            place = place_of(key, size)
-            while True:
-                row = 4 * place
-                if table[row] == key:
-                    same = True
-                    if key >= _LONG:
-                        same = table[row + 2] == np.uint64(stop - at)
-                        begin = np.int64(table[row + 1])
-                        j = np.int64(0)
-                        while same and j < stop - at:
-                            same = arena[begin + j] == data[at + j]
-                            j += 1
-                    if same:
-                        table[row + 3] += np.uint64(1)
-                        break
-                elif table[row] == 0:
-                    table[row] = key
-                    table[row + 1] = np.uint64(used)
-                    table[row + 2] = np.uint64(stop - at)
-                    table[row + 3] = np.uint64(1)
-                    for k in range(at, stop):
-                        arena[used] = data[k]
-                        used += 1
-                    pieces += 1
-                    break
-                place = (place + 1) & (size - 1)
-            at = stop
-        text += 1
-    state[0], state[1], state[2], state[3] = text, at, pieces, used
-
-
-@kernel(types.void(out(_U64), array(_U64)))
-def refill(table, older):  # type: ignore[no-untyped-def]
-    """Enters the rows of a table into an empty, larger one."""
-    size = len(table) >> 2
-    for row in range(0, len(older), 4):
-        if older[row]:
-            place = place_of(older[row], size)
-            while table[4 * place]:
-                place = (place + 1) & (size - 1)
-            table[4 * place : 4 * place + 4] = older[row : row + 4]

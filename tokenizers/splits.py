@@ -29,6 +29,10 @@ Split = Literal["gpt2", "gpt4", "llama3", "o200k", "qwen2", "digits1", "digits2"
 LETTER, NUMBER, SPACE, BREAK, UPPER, LOWER = (1 << bit for bit in range(6))
 r"""Classes of characters: ``\p{L}``, ``\p{N}``, ``\s``, CR and LF, and o200k's two kinds."""
 
+ELSE, CASED, DIGIT, LINE, WHITE, BLANK, SIGN, QUOTE = range(8)
+"""Kinds of bytes: no ASCII, letters, digits, CR and LF, other white space but the blank, the blank,
+other characters but the apostrophe, the apostrophe. Kernels compare them by order, too."""
+
 _CONTRACTION = r"'(?:[sdmtSDMT]|[lL][lL]|[vV][eE]|[rR][eE])"
 _GPT4 = (
     _CONTRACTION + r"|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{digits}"
@@ -84,6 +88,18 @@ def class_table() -> npt.NDArray[np.uint8]:
     return table
 
 
+@lru_cache(maxsize=1)
+def kind_table() -> npt.NDArray[np.uint8]:
+    """The kind of every byte."""
+    table = np.full(256, ELSE, dtype=np.uint8)
+    classes = class_table()[:128]
+    table[:128] = SIGN
+    for flag, kind in ((LETTER, CASED), (NUMBER, DIGIT), (SPACE, WHITE), (BREAK, LINE)):
+        table[:128][classes & flag > 0] = kind
+    table[ord(" ")], table[ord("'")] = BLANK, QUOTE
+    return table
+
+
 def _class_of(category: str) -> int:
     """The classes of a general category."""
     kind = {"L": LETTER, "N": NUMBER}.get(category[0], 0)
@@ -113,13 +129,18 @@ class Counts:
             yield raw[borders[w] : borders[w + 1]], count
 
 
+def walk_of(split: str) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8], int, int]:
+    """What the kernels take for a split: classes, kinds, style and number of digits."""
+    return class_table(), kind_table(), *_WALKS[split]
+
+
 def count_pieces(texts: Iterable[str], split: str) -> Counts:
     """How often each piece occurs in `texts`, in the order in which they are first seen."""
-    from . import split_kernel as k
+    from .count_kernel import count_pieces as count
+    from .piece_kernel import COLUMNS, refill
 
-    style, digits = _WALKS[split]
-    classes = class_table()
-    table = np.zeros(4 << 18, dtype=np.uint64)
+    walk = walk_of(split)
+    table = np.zeros(COLUMNS << 18, dtype=np.uint64)
     arena = np.zeros(1 << 20, dtype=np.uint8)
     pieces = used = 0
     for data, ends in _batches(texts):
@@ -127,29 +148,29 @@ def count_pieces(texts: Iterable[str], split: str) -> Counts:
             arena = np.concatenate([arena[:used], np.zeros(used + len(data), np.uint8)])
         state = np.array([0, 0, pieces, used], dtype=np.int64)
         while True:
-            k.count_pieces(data, ends, classes, style, digits, state, table, arena)
+            count(data, ends, *walk, state, table, arena)
             pieces, used = int(state[2]), int(state[3])
             if state[0] == len(ends):
                 break
             larger = np.zeros(2 * len(table), dtype=np.uint64)
-            k.refill(larger, table)
+            refill(larger, table)
             table = larger
-    rows = table.reshape(-1, 4)
-    rows = rows[rows[:, 0] != 0].astype(np.int64)
-    rows = rows[np.argsort(rows[:, 1])]
-    begins = np.append(rows[:, 1], used)
-    return Counts(arena[:used].copy(), begins, np.ascontiguousarray(rows[:, 3]))
+    rows = table.reshape(-1, COLUMNS)
+    rows = rows[rows[:, 1] != 0, 2:].astype(np.int64)
+    rows = rows[np.argsort(rows[:, 0])]
+    begins = np.append(rows[:, 0], used)
+    return Counts(arena[:used].copy(), begins, np.ascontiguousarray(rows[:, 1]))
 
 
 def pieces(text: str, split: str) -> list[str]:
     """The pieces of one text, as the pattern cuts it."""
-    from . import split_kernel as k
+    from .piece_kernel import next_end
 
     raw = text.encode("utf-8")
     data = np.frombuffer(raw, dtype=np.uint8)
     borders = [0]
     while borders[-1] < len(raw):
-        borders.append(k.piece_end(data, borders[-1], len(raw), class_table(), *_WALKS[split]))
+        borders.append(next_end(data, borders[-1], len(raw), *walk_of(split)))
     return [raw[a:b].decode("utf-8") for a, b in pairwise(borders)]
 
 

@@ -14,7 +14,7 @@ import pytest
 from corpusmill.pipeline.context import MemoryContext
 from corpusmill.pipeline.errors import ConfigError, StageError
 from corpusmill.tokenizers.bpe import Bpe, BpeParams, check_bpe, train_bpe
-from corpusmill.tokenizers.encode import byte_alphabet
+from corpusmill.tokenizers.bpe_engine import byte_alphabet
 from corpusmill.tokenizers.sampling import SampleParams
 from corpusmill.tokenizers.splits import PATTERNS
 

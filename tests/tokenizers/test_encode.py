@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from corpusmill.pipeline.context import MemoryContext
 from corpusmill.pipeline.errors import AssetError, IntegrityError
-from corpusmill.tokenizers.encode import Encoder, byte_alphabet, load
+from corpusmill.tokenizers.bpe_engine import byte_alphabet
+from corpusmill.tokenizers.encode import Encoder, load
 from corpusmill.tokenizers.splits import PATTERNS
 
 UGLY = [

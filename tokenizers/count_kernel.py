@@ -1,0 +1,83 @@
+"""The compiled loop that counts pieces. Import inside functions only.
+
+A row of the table has a piece's two numbers, where its bytes are in the arena, and its count; a
+row in front of it (see `piece_kernel.FRONT_ROWS`) the place of that row, and what is to be added.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from corpusmill.stages.compiled import array, kernel, out
+
+from .piece_kernel import (
+    COLUMNS,
+    FRONT_ROWS,
+    LONG,
+    next_end,
+    numbers_of,
+    place_of,
+    same_bytes,
+)
+
+_U8, _I64, _U64 = types.uint8, types.int64, types.uint64
+
+_1, _2, _3 = np.uint64(1), np.uint64(2), np.uint64(3)
+_FRONT_MASK = np.uint64(FRONT_ROWS - 1)
+
+
+@kernel(types.void(array(_U8), array(_I64), array(_U8), array(_U8), _I64, _I64, out(_I64),
+                   out(_U64), out(_U8)))  # fmt: skip
+def count_pieces(data, ends, classes, kinds, style, digits, state, table, arena):  # type: ignore[no-untyped-def]
+    """Counts the pieces of texts that end at `ends` in `data`.
+
+    `state` holds: text, byte in it, pieces so far, bytes of `arena` used. Stops, to be called
+    again with larger arrays, where the table would be over half full or `arena` could not take a
+    piece.
+    """
+    mask = np.uint64(len(table) // COLUMNS - 1)
+    front = np.zeros(FRONT_ROWS * COLUMNS, dtype=np.uint64)
+    text, at, pieces, used = state[0], state[1], state[2], state[3]
+    full = 0
+    while text < len(ends) and not full:
+        end = ends[text]
+        while at < end:
+            stop = next_end(data, at, end, classes, kinds, style, digits)
+            low, high = numbers_of(data, at, stop)
+            place = place_of(low, high)
+            near = (place & _FRONT_MASK) << _2
+            if front[near] == low and front[near + _1] == high and high < LONG:
+                front[near + _3] += _1
+                at = stop
+                continue
+            while True:
+                row = (place & mask) << _2
+                if table[row + _1] == high and table[row] == low:
+                    begin = np.int64(table[row + _2])
+                    if high < LONG or same_bytes(data, at, arena, begin, stop - at):
+                        break
+                elif table[row + _1] == 0:
+                    if np.uint64(2 * pieces) > mask or used + (stop - at) > len(arena):
+                        full = 1
+                    if full:
+                        break
+                    table[row], table[row + _1] = low, high
+                    table[row + _2] = np.uint64(used)
+                    for k in range(at, stop):
+                        arena[used] = data[k]
+                        used += 1
+                    pieces += 1
+                    break
+                place += _1
+            if full:
+                break
+            table[front[near + _2] + _3] += front[near + _3]
+            front[near], front[near + _1] = low, high
+            front[near + _2], front[near + _3] = row, _1
+            at = stop
+        if not full:
+            text += 1
+    for near in range(0, len(front), COLUMNS):
+        table[front[near + 2] + _3] += front[near + 3]
+    state[0], state[1], state[2], state[3] = text, at, pieces, used

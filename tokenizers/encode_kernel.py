@@ -1,0 +1,294 @@
+"""The compiled loops of byte-level BPE encoding. Import inside functions only.
+
+A piece is looked up among those seen last, then among all that were seen, by its bytes; only new
+ones are merged. Merging takes the pair of the lowest rank, of equal ones the leftmost, as Hugging
+Face `tokenizers` does: short pieces by looking at all pairs, long ones with a heap.
+
+A row of the table has, behind a piece's two numbers, its first two ids and, in the last column,
+their number and the third id; of more ids, and of long pieces, where they are in the store (low
+half) and the bytes in the arena (high half).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from corpusmill.stages.compiled import array, kernel, out
+
+from .piece_kernel import (
+    COLUMNS,
+    FRONT_ROWS,
+    LONG,
+    next_end,
+    numbers_of,
+    place_of,
+    same_bytes,
+)
+
+_U8, _I32, _I64, _U32, _U64 = types.uint8, types.int32, types.int64, types.uint32, types.uint64
+
+KEPT = 255
+"""Longest piece that is kept in the table, in bytes."""
+
+INLINE = 3
+"""Most ids of a piece that are in its row."""
+
+RANK_BITS, ID_BITS = 24, 20
+"""Of a slot in the table of pairs: left id, right id, rank."""
+
+NO_PAIR = (1 << RANK_BITS) - 1
+
+_1, _2, _3, _32 = (np.uint64(n) for n in (1, 2, 3, 32))
+_RANK, _ID = np.uint64(RANK_BITS), np.uint64(ID_BITS)
+_NO_PAIR, _EMPTY = np.uint64(NO_PAIR), np.uint64(0xFFFFFFFFFFFFFFFF)
+_HALF = np.uint64(0xFFFFFFFF)
+_MIX = np.uint64(0xD6E8FEB86659FD93)
+_FRONT_MASK = np.uint64(FRONT_ROWS - 1)
+_WHERE, _LAST = np.uint64(8), np.uint64(255)  # bits of a place in a short piece
+_NEVER, _NO_RANK = np.uint32(0xFFFFFFFF), np.uint32(NO_PAIR << 8)
+_FAR = np.uint64(40)  # in a long one
+
+
+@kernel(_U64(array(_U64), _U64, _U64), inline=True)
+def rank_of(pairs, left, right):  # type: ignore[no-untyped-def]
+    """Rank of the merge of two ids, `NO_PAIR` if there is none."""
+    mask = np.uint64(len(pairs) - 1)
+    key = left << _ID | right
+    h = key * _MIX
+    place = (h ^ (h >> _32)) & mask
+    while True:
+        slot = pairs[place]
+        if slot >> _RANK == key:
+            return slot & _NO_PAIR
+        if slot == _EMPTY:
+            return _NO_PAIR
+        place = (place + _1) & mask
+
+
+@kernel(types.void(out(_U64), array(_I64), array(_I64)))
+def enter_pairs(pairs, left, right):  # type: ignore[no-untyped-def]
+    """Fills an empty table of pairs (a power of two of slots) with merges in the order of their
+    ranks."""
+    mask = np.uint64(len(pairs) - 1)
+    for rank in range(len(left)):
+        key = np.uint64(left[rank]) << _ID | np.uint64(right[rank])
+        h = key * _MIX
+        place = (h ^ (h >> _32)) & mask
+        while pairs[place] != _EMPTY:
+            place = (place + _1) & mask
+        pairs[place] = key << _RANK | np.uint64(rank)
+
+
+@kernel(_I64(array(_U64), array(_I64), _I64, out(_U32), _I64), inline=True)
+def listed(tokens, following, n, ids, o):  # type: ignore[no-untyped-def]
+    """Writes the tokens that are left of `n` to ``ids[o:]``; returns how many."""
+    count = np.int64(0)
+    k = np.int64(0)
+    while k < n:
+        ids[o + count] = np.uint32(tokens[k])
+        count += 1
+        k = following[k]
+    return count
+
+
+@kernel(_I64(array(_U8), _I64, _I64, array(_U32), array(_U64), array(_U32), out(_U32), out(_U64),
+             out(_I64), out(_I64), out(_U32), _I64), inline=True)  # fmt: skip
+def merge_short(data, at, n, byte_ids, pairs, made, ranks, tokens, following, before, ids, o):  # type: ignore[no-untyped-def]
+    """Writes the ids of the `n` bytes at `at`, up to `KEPT`, to ``ids[o:]``; returns how many.
+    `made` has the id that each merge makes; the four arrays before `ids` are for its own use.
+    An entry of `ranks` is a pair's rank with its place, so that the least of them is the next."""
+    for i in range(n):
+        tokens[i] = byte_ids[data[at + i]]
+        following[i] = i + 1
+        before[i] = i - 1
+        if i:
+            rank = rank_of(pairs, tokens[i - 1], tokens[i])
+            ranks[i - 1] = np.uint32(rank << _WHERE | np.uint64(i - 1))
+    while True:
+        least = _NEVER
+        for i in range(n - 1):
+            least = min(least, ranks[i])
+        if least >= _NO_RANK:
+            break
+        k = np.int64(least & _LAST)
+        token = np.uint64(made[least >> _WHERE])
+        gone = following[k]
+        after = following[gone]
+        tokens[k], following[k] = token, after
+        ranks[gone] = ranks[k] = _NEVER
+        if after < n:
+            before[after] = k
+            rank = rank_of(pairs, token, tokens[after])
+            ranks[k] = np.uint32(rank << _WHERE | np.uint64(k))
+        if k > 0:
+            last = before[k]
+            rank = rank_of(pairs, tokens[last], token)
+            ranks[last] = np.uint32(rank << _WHERE | np.uint64(last))
+    return listed(tokens, following, n, ids, o)
+
+
+@kernel(types.void(out(_U64), _I64, _U64), inline=True)
+def push(heap, size, entry):  # type: ignore[no-untyped-def]
+    """Adds an entry to a heap of `size` entries."""
+    i = size
+    while i > 0 and heap[(i - 1) >> 1] > entry:
+        heap[i] = heap[(i - 1) >> 1]
+        i = (i - 1) >> 1
+    heap[i] = entry
+
+
+@kernel(_U64(out(_U64), _I64), inline=True)
+def pop(heap, size):  # type: ignore[no-untyped-def]
+    """Takes the least entry out of a heap of `size` entries."""
+    least, entry = heap[0], heap[size - 1]
+    i = np.int64(0)
+    while True:
+        child = 2 * i + 1
+        if child >= size - 1:
+            break
+        if child + 1 < size - 1 and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] >= entry:
+            break
+        heap[i] = heap[child]
+        i = child
+    heap[i] = entry
+    return least
+
+
+@kernel(_I64(array(_U8), _I64, _I64, array(_U32), array(_U64), array(_U32), out(_U32), _I64))
+def merge_long(data, at, n, byte_ids, pairs, made, ids, o):  # type: ignore[no-untyped-def]
+    """`merge_short` for any length, in n log n steps. An entry of the heap (rank, place) counts
+    only as long as the pair at its place has that rank."""
+    tokens = np.empty(n, dtype=np.uint64)
+    following, before = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    ranks = np.full(n, _NO_PAIR, dtype=np.uint64)
+    heap = np.empty(3 * n, dtype=np.uint64)  # a pair a place, and two new ones a merge
+    size = np.int64(0)
+    for i in range(n):
+        tokens[i] = byte_ids[data[at + i]]
+        following[i] = i + 1
+        before[i] = i - 1
+        if i:
+            ranks[i - 1] = rank_of(pairs, tokens[i - 1], tokens[i])
+            if ranks[i - 1] != _NO_PAIR:
+                push(heap, size, ranks[i - 1] << _FAR | np.uint64(i - 1))
+                size += 1
+    while size:
+        entry = pop(heap, size)
+        size -= 1
+        k = np.int64(entry & ((_1 << _FAR) - _1))
+        if ranks[k] != entry >> _FAR:
+            continue
+        token = np.uint64(made[ranks[k]])
+        gone = following[k]
+        after = following[gone]
+        tokens[k], following[k] = token, after
+        ranks[gone] = ranks[k] = _NO_PAIR
+        if after < n:
+            before[after] = k
+            ranks[k] = rank_of(pairs, token, tokens[after])
+        last = before[k]
+        if last >= 0:
+            ranks[last] = rank_of(pairs, tokens[last], token)
+        for place in (k, last):
+            if place >= 0 and ranks[place] != _NO_PAIR:
+                push(heap, size, ranks[place] << _FAR | np.uint64(place))
+                size += 1
+    return listed(tokens, following, n, ids, o)
+
+
+@kernel(types.void(array(_U8), array(_I64), array(_U8), array(_U8), _I64, _I64, array(_U32),
+                   array(_U64), array(_U32), out(_I64), out(_U64), out(_U32), out(_U8), out(_U32),
+                   out(_I64)))  # fmt: skip
+def encode(  # type: ignore[no-untyped-def]
+    data, borders, classes, kinds, style, digits, byte_ids, pairs, made, state, table, store, arena,
+    ids, ends,
+):  # fmt: skip
+    """Writes the ids of the texts between `borders` in `data` to `ids`, which has room for as many
+    as there are bytes and `INLINE` more, and where each text's end there to `ends`.
+
+    `state` holds: text, byte in it, ids so far; rows of `table`, and what is used of `store` and
+    `arena`. Stops, to be called again with larger arrays, where the table would be over half full
+    or store or arena could not take a piece.
+    """
+    mask = np.uint64(len(table) // COLUMNS - 1)
+    front = np.zeros(FRONT_ROWS * COLUMNS, dtype=np.uint64)
+    ranks, tokens = np.empty(KEPT, dtype=np.uint32), np.empty(KEPT, dtype=np.uint64)
+    following, before = np.empty(KEPT, dtype=np.int64), np.empty(KEPT, dtype=np.int64)
+    text, at, o = state[0], state[1], state[2]
+    rows, stored, used = state[3], state[4], state[5]
+    full = 0
+    while text < len(ends) and not full:
+        end = borders[text + 1]
+        while at < end:
+            stop = next_end(data, at, end, classes, kinds, style, digits)
+            n = stop - at
+            if n > KEPT:
+                o += merge_long(data, at, n, byte_ids, pairs, made, ids, o)
+                at = stop
+                continue
+            low, high = numbers_of(data, at, stop)
+            place = place_of(low, high)
+            near = (place & _FRONT_MASK) << _2
+            if front[near] != low or front[near + _1] != high or high >= LONG:
+                while True:
+                    row = (place & mask) << _2
+                    if table[row + _1] == high and table[row] == low:
+                        begin = np.int64(table[row + _2] >> _32)
+                        if high < LONG or same_bytes(data, at, arena, begin, n):
+                            break
+                    elif table[row + _1] == 0:
+                        if (
+                            np.uint64(2 * rows) > mask
+                            or stored + KEPT > len(store)
+                            or used + KEPT > len(arena)
+                        ):
+                            full = 1
+                        if full:
+                            break
+                        count = merge_short(
+                            data, at, n, byte_ids, pairs, made, ranks, tokens, following, before,
+                            store, stored,
+                        )  # fmt: skip
+                        table[row], table[row + _1] = low, high
+                        if count <= INLINE and high < LONG:
+                            table[row + _2] = np.uint64(store[stored])
+                            if count > 1:
+                                table[row + _2] |= np.uint64(store[stored + 1]) << _32
+                            table[row + _3] = np.uint64(count)
+                            if count > 2:
+                                table[row + _3] |= np.uint64(store[stored + 2]) << _32
+                        else:
+                            table[row + _2] = np.uint64(stored)
+                            if high >= LONG:
+                                table[row + _2] |= np.uint64(used) << _32
+                                for k in range(at, stop):
+                                    arena[used] = data[k]
+                                    used += 1
+                            table[row + _3] = np.uint64(count)
+                            stored += count
+                        rows += 1
+                        break
+                    place += _1
+                if full:
+                    break
+                front[near], front[near + _1] = low, high
+                front[near + _2], front[near + _3] = table[row + _2], table[row + _3]
+            two, last = front[near + _2], front[near + _3]
+            count = np.int64(last & _HALF)
+            if count <= INLINE and high < LONG:
+                ids[o], ids[o + 1] = np.uint32(two & _HALF), np.uint32(two >> _32)
+                ids[o + 2] = np.uint32(last >> _32)
+            else:
+                begin = np.int64(two & _HALF)
+                for k in range(count):
+                    ids[o + k] = store[begin + k]
+            o += count
+            at = stop
+        if not full:
+            ends[text] = o
+            text += 1
+    state[0], state[1], state[2] = text, at, o
+    state[3], state[4], state[5] = rows, stored, used
