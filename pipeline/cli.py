@@ -63,8 +63,8 @@ def _result_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     sub.add_argument("target", metavar="RUN|LOCK")
     sub.add_argument(
         "--format", required=True, dest="form", metavar="FORM",
-        help="croissant, hf-card, datasheet, dcat; or the shards as megatron, datatrove, olmo, llmc, "
-             "mds, parquet, text",
+        help="croissant, hf-card, datasheet, dcat; or the shards as megatron, datatrove, olmo, "
+             "llmc, mds, parquet, text",
     )  # fmt: skip
     sub.add_argument("--out", required=True, metavar="PATH", help="a file, or a folder of shards")
     sub.add_argument("--stream", metavar="NAME", help="of the shards, only this stream")
@@ -183,6 +183,7 @@ def _look_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     sub.add_argument("document", metavar="ID|URL")
     sub.add_argument("--run", required=True, metavar="RUN")
     sub.add_argument("--raw", action="store_true", help="do not mask the text of what was dropped")
+    sub.add_argument("--steps", action="store_true", help="read it again, and show every step")
     sub = _verb(verbs, "try", "take one page through the steps of a recipe and show each")
     sub.add_argument("page", metavar="FILE|URL", help="a saved page, a text (.txt), or an address")
     sub.add_argument("--recipe", metavar="RECIPE", help="whose steps (default: those of --run)")

@@ -243,7 +243,7 @@ def _from_inputs(
     for name, source in sources.items():
         if source.finished:
             mine = [row for row in rows if row["source"] == name]
-            items += _from_run(plan, source, mine, found)
+            items += from_run(plan, source, mine, found)
     rows = [row for row in rows if not sources[row["source"]].finished]
     for (name, relative), of_file in _by_file(rows).items():
         path = place(plan.data["places"]["sources"][name], relative)
@@ -263,7 +263,7 @@ def _from_inputs(
     return items
 
 
-def _from_run(
+def from_run(
     plan: Plan, source: Source, rows: Sequence[Mapping[str, Any]], found: Mapping[str, Remade]
 ) -> list[Page | Document]:
     """The documents of `rows` in the tables of the finished run that `source` reads: what their

@@ -22,7 +22,8 @@ from .params import map_assets
 from .plots import number
 from .recipe import Recipe, Step
 from .registry import build, room_module
-from .stage import Asset, Barrier, InputFile
+from .replay import Remade, from_run
+from .stage import Asset, Barrier, InputFile, Source
 from .tables import value_text
 from .terminal import printable
 
@@ -211,6 +212,10 @@ def page_of_run(root: Path, word: str) -> Record:
     plan = Plan.load(root / "plan.json")
     story = why(root, word)[0]
     record, name = story["record"], story["source"]
+    source = plan.load_source(name)
+    source.setup()
+    if source.finished:
+        return _of_finished_run(plan, source, story)
     size = next(
         (int(size) for entry in plan.data["inputs"] if entry["name"] == name
          for path, size, _ in entry["files"] if path == record.get("file")), None,
@@ -218,8 +223,6 @@ def page_of_run(root: Path, word: str) -> Record:
     where = place(plan.data["places"]["sources"][name], str(record.get("file")))
     if size is None or not still_there(where, size):
         raise InputError(f"the input of {word} is no longer there: {record.get('file')}")
-    source = plan.load_source(name)
-    source.setup()
     file, offset = InputFile(name, where, str(record["file"]), size), int(record["offset"])
     places = [(offset, int(record.get("length") or 0))] if source.direct else None
     with reopened(file, places) as local:
@@ -227,6 +230,14 @@ def page_of_run(root: Path, word: str) -> Record:
     if found is None:
         raise InputError(f"{where} has no record {story['id']} at {offset}")
     return found
+
+
+def _of_finished_run(plan: Any, source: Source, story: Mapping[str, Any]) -> Record:
+    made = {story["id"]: Remade()}
+    items = from_run(plan, source, [story], made)
+    if not items:
+        raise InputError(f"{story['id']}: {made[story['id']].note}")
+    return Record(story["id"], 0, 0, items[0], items[0].url)
 
 
 def _address(item: Page | Document, url: str | None) -> None:
@@ -261,6 +272,16 @@ def steps_of(options: Namespace) -> list[Step]:
     return plan.load_steps([s["id"] for s in plan.recipe["steps"]])
 
 
+def read_view(record: Record) -> View:
+    """What reading made of a record."""
+    outcome = record.outcome
+    if isinstance(outcome, Drop | Failure):
+        code = outcome.reason if isinstance(outcome, Drop) else outcome.type
+        return View("read", "", "dropped", record.length, 0, code, value_text(outcome) or "")
+    size = weight(outcome)
+    return View("read", "", "kept", size, size, text=getattr(outcome, "text", None))
+
+
 # -- the verb ----------------------------------------------------------------------------------
 
 
@@ -270,15 +291,9 @@ def try_page(options: Namespace) -> int:
 
     steps = steps_of(options)
     record = record_of(options)
-    outcome = record.outcome
-    if isinstance(outcome, Drop | Failure):
-        code = outcome.reason if isinstance(outcome, Drop) else outcome.type
-        first = View("read", "", "dropped", record.length, 0, code, value_text(outcome) or "")
-        views = [first]
-    else:
-        first = View("read", "", "kept", weight(outcome), weight(outcome),
-                     text=getattr(outcome, "text", None))  # fmt: skip
-        views = [first, *walk(outcome, steps)]
+    views = [read_view(record)]
+    if isinstance(record.outcome, Page | Document):
+        views += walk(record.outcome, steps)
     if options.json:
         show_json({"verdict": verdict(views), "steps": [asdict(v) for v in views]})
     else:
@@ -351,4 +366,4 @@ def _shown(value: Any) -> str:
 
 VERBS = {"try": try_page}
 
-__all__ = ["VERBS", "Judged", "View", "ready_steps", "try_page", "verdict", "walk"]
+__all__ = ["VERBS", "Judged", "View", "read_view", "ready_steps", "try_page", "verdict", "walk"]

@@ -324,23 +324,6 @@ def _against(options: Namespace) -> int:
     return 0
 
 
-def why(options: Namespace) -> int:
-    from .story import complete, story_lines
-    from .story import why as stories_of
-
-    root = Path(options.run)
-    stories = stories_of(root, options.document)
-    complete(root, stories, raw=options.raw)
-    if options.json:
-        show_json(stories)
-        return 0
-    for i, story in enumerate(stories):
-        if i:
-            print("\n" + "-" * 72 + "\n")
-        show_lines(story_lines(root, story))
-    return 0
-
-
 def trace(options: Namespace) -> int:
     from .story import trace_position
     from .story import why as stories_of
@@ -426,9 +409,9 @@ def _later(module: str, name: str) -> Callable[[Namespace], int]:
 
 VERBS: Mapping[str, Callable[[Namespace], int]] = {
     "run": run, "plan": plan, "validate": validate, "run-tasks": run_tasks, "clean": clean,
-    "warm": warm, "status": status, "report": report, "why": why, "trace": trace,
+    "warm": warm, "status": status, "report": report, "trace": trace,
     "verify": verify, "diff": diff, "ls": ls,
-    "try": _later("trying", "try"),
+    "try": _later("trying", "try"), "why": _later("retelling", "why"),
     "completion": _later("completion", "completion"),
     "index": _later("indexing", "index"), "browse": _later("browsing.server", "browse"),
     "init": _later("starting", "init"), "schema": _later("starting", "schema"),

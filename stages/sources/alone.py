@@ -9,15 +9,15 @@ short or corrupt, several records in one, bytes between two, a header without a 
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 
 from .mapped import reader
-from .raw import MAX_HEADER, RawRecord, plain_headers
+from .raw import RawRecord, plain_header
 
 Inflate = Callable[[memoryview], "bytes | bytearray | None"]
 """What a member holds whose bytes are all of those given; None for all else, broken or not."""
 
-_LEAST, _USUAL, _MOST = 64 << 10, 512 << 10, 4 << 20
+_LEAST, _USUAL, _MOST = 64 << 10, 128 << 10, 4 << 20
 """Bytes that are looked at together: few at first, so that a file in which plain records are rare
 is not copied over and over; most where a record is longer than usual."""
 
@@ -29,9 +29,9 @@ def _next_span(at: int, span: int) -> int:
 
 def members(
     data: mmap.mmap | bytes, start: int, magic: bytes, inflate: Inflate, max_block: int
-) -> Iterator[tuple[int, RawRecord]]:
-    """(offset of the next member, record) of one compressed member after another, each with one
-    plain record, from the member at `start` on; ends at the first that is not."""
+) -> Generator[RawRecord, None, int]:
+    """The records of one compressed member after another, each with one plain record, from the
+    member at `start` on. Ends at the first that is not such, and returns its offset."""
     size, read = len(data), reader(data)
     base, at, span = start, 0, _LEAST
     window = read(base, span)
@@ -42,7 +42,7 @@ def members(
         hit = window.find(magic, at + 4)
         while hit < 0 and base + len(window) < size:
             if at == 0 and span == _MOST:
-                return
+                return base
             base, at, span = base + at, 0, _next_span(at, span)
             window = read(base, span)
             view = memoryview(window)
@@ -51,49 +51,43 @@ def members(
             hit = len(window)
         whole = inflate(view[at:hit])
         if whole is None:
-            return
-        end = whole.find(b"\r\n\r\n", 0, MAX_HEADER)
-        if end < 0 or not whole.startswith(b"WARC/"):
-            return
+            break
         content = memoryview(whole)
-        headers = plain_headers(bytes(content[:end]))
-        if headers is None:
-            return
-        block = headers.length()
-        stop = end + 4 + block
-        if not 0 <= block <= max_block or len(whole) != stop + 4 or not whole.endswith(b"\r\n\r\n"):
-            return
-        held = bytes(content[end + 4 : stop])
-        yield base + hit, RawRecord("warc", base + at, 0, 0, headers, held, block)
+        header = plain_header(whole, content, 0)
+        if header is None:
+            break
+        headers, body, block = header
+        stop = body + block
+        if block > max_block or len(whole) != stop + 4 or not whole.endswith(b"\r\n\r\n"):
+            break
+        held = bytes(content[body:stop])
+        yield RawRecord("warc", base + at, 0, hit - at, headers, held, block)
         at = hit
+    return base + at
 
 
 def in_a_row(
     data: mmap.mmap | bytes, start: int, max_block: int
-) -> Iterator[tuple[int, RawRecord]]:
+) -> Generator[RawRecord, None, int]:
     """The same for a file that is not compressed; what is behind a record must start another."""
     size, read = len(data), reader(data)
     base, at, span = start, 0, _LEAST
     window = read(base, span)
     while True:
-        end = window.find(b"\r\n\r\n", at, at + MAX_HEADER)
-        stop, block, headers = -1, 0, None
-        if end >= 0 and window.startswith(b"WARC/", at):
-            headers = plain_headers(window[at:end])
-            if headers is None:
-                return
-            block = headers.length()
-            stop = end + 4 + block
-            if not 0 <= block <= max_block:
-                return
-        if headers is None or stop + 9 > len(window):
-            if (at == 0 and span == _MOST) or base + len(window) >= size:
-                return
-            base, at, span = base + at, 0, _next_span(at, span)
-            window = read(base, span)
-            continue
-        if not window.startswith(b"\r\n\r\nWARC/", stop):
-            return
-        record = RawRecord("warc", base + at, 0, 0, headers, window[end + 4 : stop], block)
-        at = stop + 4
-        yield base + at, record
+        header = plain_header(window, window, at)
+        if header is not None:
+            headers, body, block = header
+            stop = body + block
+            if window.startswith(b"\r\n\r\nWARC/", stop) and block <= max_block:
+                held = window[body:stop]
+                stop += 4
+                yield RawRecord("warc", base + at, 0, stop - at, headers, held, block)
+                at = stop
+                continue
+            if stop + 9 <= len(window) or block > max_block:
+                break
+        if (at == 0 and span == _MOST) or base + len(window) >= size:
+            break
+        base, at, span = base + at, 0, _next_span(at, span)
+        window = read(base, span)
+    return base + at

@@ -7,6 +7,7 @@ What `corpusmill.stages.sources.packing` strings together. Formats: RFC 1952 (gz
 from __future__ import annotations
 
 import mmap
+import struct
 import zlib
 from typing import Any, Protocol
 
@@ -25,6 +26,7 @@ _libdeflate = _library()
 
 _PLAIN_IN = 1 << 20
 _GZIP_LEAST = 20  # bytes of the shortest member
+_TRAILER = struct.Struct("<II")  # checksum and size, at the end of a member
 _WHOLE_OUT = 4 << 20  # longer members are inflated piece by piece
 
 
@@ -116,16 +118,21 @@ def whole_gzip(piece: memoryview) -> bytes | bytearray | None:
         except zlib.error:
             return None
         return out if inflate.eof and not inflate.unused_data else None
-    size = int.from_bytes(piece[-4:], "little")
-    if not 0 < size <= _WHOLE_OUT or len(piece) < _GZIP_LEAST:
+    if len(piece) < _GZIP_LEAST:
+        return None
+    end = len(piece) - _TRAILER.size
+    check, size = _TRAILER.unpack_from(piece, end)
+    if not 0 < size <= _WHOLE_OUT:
         return None
     try:
         whole: bytearray = _libdeflate.gzip_decompress(piece, size)
     except (_libdeflate.DeflateError, ValueError):
         return None
-    # Bytes behind the member are passed over without a word: then its last eight are not these.
-    check = int.from_bytes(piece[-8:-4], "little")
-    return whole if len(whole) == size and _libdeflate.crc32(whole) == check else None
+    # Bytes behind a member are passed over without a word: then its checksum and size do not
+    # stand at the end, or (behind it is what is left of another copy of it) not only there.
+    if len(whole) != size or _libdeflate.crc32(whole) != check:
+        return None
+    return whole if bytes(piece).find(piece[end:]) == end else None
 
 
 class WholeZstd:

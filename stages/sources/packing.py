@@ -19,7 +19,7 @@ from __future__ import annotations
 import mmap
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import Any, Literal
 
 from .alone import in_a_row, members
@@ -165,32 +165,34 @@ class Stream:
         self._enter(frame, self._first(frame))
         return "frame"
 
-    def alone(self, max_block: int) -> Iterator[RawRecord]:
-        """The plain records from the next frame on (all before it must be taken); each is taken
-        before it is given. See `corpusmill.stages.sources.alone`."""
-        if self._pending is not None or self._misses > _MISSES:
-            return
-        self._misses += 1
-        found: Iterator[tuple[int, RawRecord]]
+    def alone(self, max_block: int) -> Generator[RawRecord, None, int]:
+        """The plain records from the next frame on (all before it must be taken), with their
+        lengths; returns where they end, for `took`. See `corpusmill.stages.sources.alone`."""
         if self.packing == "plain":
-            found = in_a_row(self.data, self._next, max_block)
-        elif self.packing == "gzip":
-            found = members(self.data, self._next, GZIP_MAGIC, whole_gzip, max_block)
-        else:
-            if self._whole is None:
-                self._whole = WholeZstd(self._dictionary)
-            found = members(self.data, self._next, ZSTD_MAGIC, self._whole.inflate, max_block)
-        self.base += len(self.buf)
+            return in_a_row(self.data, self._next, max_block)
+        if self.packing == "gzip":
+            return members(self.data, self._next, GZIP_MAGIC, whole_gzip, max_block)
+        if self._whole is None:
+            self._whole = WholeZstd(self._dictionary)
+        return members(self.data, self._next, ZSTD_MAGIC, self._whole.inflate, max_block)
+
+    def may_be_alone(self) -> bool:
+        """Whether plain records may be looked for: not where there were none for so often."""
+        return self._pending is None and self._misses <= _MISSES
+
+    def took(self, end: int) -> bool:
+        """Goes on behind the plain records that end at `end`; False if there were none."""
+        if end == self._next:
+            self._misses += 1
+            return False
+        self._misses = 0
+        self._next = self._closed = end
+        self.base = end if self.packing == "plain" else self.base + len(self.buf)
         self.buf, self.at = b"", 0
         self.frame = None
         self._starts.clear()
         self._ends.clear()
-        for end, record in found:
-            self._misses = 0
-            self._next = self._closed = end
-            if self.packing == "plain":
-                self.base = end
-            yield record
+        return True
 
     def more(self) -> bool:
         """Reads on in the frame at hand. False where it has no more."""

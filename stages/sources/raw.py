@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, overload
@@ -45,32 +46,30 @@ def is_length(word: str) -> bool:
     return word.isdigit() and word.isascii() and len(word) <= 18
 
 
-_NAMES = {
-    name: name.lower()
-    for name in (
-        "Content-Length", "Content-Type", "WARC-Block-Digest", "WARC-Concurrent-To", "WARC-Date",
-        "WARC-IP-Address", "WARC-Identified-Payload-Type", "WARC-Payload-Digest", "WARC-Record-ID",
-        "WARC-Refers-To", "WARC-Target-URI", "WARC-Truncated", "WARC-Type", "WARC-Warcinfo-ID",
-    )
-}  # fmt: skip
-
-
+_USUAL = (
+    "Content-Length", "Content-Type", "WARC-Block-Digest", "WARC-Concurrent-To", "WARC-Date",
+    "WARC-IP-Address", "WARC-Identified-Payload-Type", "WARC-Payload-Digest", "WARC-Record-ID",
+    "WARC-Refers-To", "WARC-Target-URI", "WARC-Truncated", "WARC-Type", "WARC-Warcinfo-ID",
+)  # fmt: skip
+_NAMES = {name: name.lower() for name in _USUAL}
+_KEYS = {name.lower(): f"\n{name}:".encode("ascii") for name in _USUAL}
+_FOLD = b" \t"
+"""What a line begins with that continues the one before it."""
 _T = TypeVar("_T")
-_KEYS = {name: f"\n{name}:".encode("ascii") for name in _NAMES.values()}
-_PRINTABLE = bytes(range(32, 127))
-_LINE_END = b"\r\n"
+_BLANK_LINE = re.compile(rb"\n\r?\n")
 
 
-class PlainHeaders(Mapping[str, str]):
-    """What `parse_header_lines` gives of plain lines (see `plain_headers`), each value cut out when
-    it is asked for: of most records only two or three are."""
+class AsciiHeaders(Mapping[str, str]):
+    """What `parse_header_lines` gives of a header in ASCII, up to the blank line and with it. A
+    value is cut out when it is asked for: of most records only two or three are."""
 
     __slots__ = ("_all", "_low", "_raw")
 
+    _all: dict[str, str]
+    _low: bytes
+
     def __init__(self, raw: bytes) -> None:
         self._raw = raw
-        self._low = raw.lower()
-        self._all: dict[str, str] | None = None
 
     @overload
     def get(self, name: str, default: None = None, /) -> str | None: ...
@@ -79,26 +78,30 @@ class PlainHeaders(Mapping[str, str]):
     @overload
     def get(self, name: str, default: _T, /) -> str | _T: ...
     def get(self, name: str, default: Any = None, /) -> Any:
-        low = self._low
-        key = _KEYS.get(name) or f"\n{name}:".encode("ascii")
-        at = low.find(key)
-        if at < 0:
+        raw = self._raw
+        key = _KEYS.get(name)
+        if key is not None and (at := raw.find(key)) >= 0:
+            at += len(key)
+            end = raw.find(b"\n", at)
+            if raw[end + 1] not in _FOLD:
+                return raw[at:end].decode("ascii").strip()
+        elif not self._names(name):
             return default
-        end = low.find(b"\r", at)
-        value = self._raw[at + len(key) : end if end >= 0 else None]
-        return value.decode("ascii").strip()
+        return self._parsed().get(name, default)
 
-    def length(self) -> int:
-        """Content-Length; -1 where it is not there or no number of up to 18 digits."""
-        low = self._low
-        at = low.find(b"\ncontent-length:") + 16
-        end = low.find(b"\r", at)
-        value = low[at : end if end >= 0 else None].strip()
-        return int(value) if at > 15 and value.isdigit() and len(value) <= 18 else -1
+    def _names(self, name: str) -> bool:
+        """Whether the name occurs anywhere, in any spelling."""
+        try:
+            low = self._low
+        except AttributeError:
+            low = self._low = self._raw.lower()
+        return name.encode("utf-8", "surrogatepass") in low
 
     def _parsed(self) -> dict[str, str]:
-        if self._all is None:
-            self._all = parse_header_lines(self._raw)
+        try:
+            return self._all
+        except AttributeError:
+            self._all = parse_header_lines(self._raw.rstrip(b"\r\n"))
         return self._all
 
     def __getitem__(self, name: str) -> str:
@@ -114,43 +117,53 @@ class PlainHeaders(Mapping[str, str]):
         return repr(self._parsed())
 
 
-def plain_headers(raw: bytes) -> PlainHeaders | None:
-    """The headers of lines that are printable ASCII, with CRLF between them, none folded and none
-    with a space in front of a colon; None for all else."""
-    odd = raw.translate(None, _PRINTABLE)
-    if odd != _LINE_END * (len(odd) // 2) or b"\n " in raw or b" :" in raw:
+def header_lines(raw: bytes) -> Mapping[str, str]:
+    """What `parse_header_lines` gives of a header, up to the blank line and with it."""
+    return AsciiHeaders(raw) if raw.isascii() else parse_header_lines(raw.rstrip(b"\r\n"))
+
+
+def plain_header(
+    buf: bytes | bytearray, view: bytes | memoryview, at: int
+) -> tuple[Mapping[str, str], int, int] | None:
+    """(headers, start of the block, its length) of the WARC record at `at`; None where that is not
+    one, or its header does not end in `buf`, or says no length. `view` has the same bytes."""
+    blank = _BLANK_LINE.search(buf, at, at + MAX_HEADER)
+    if blank is None or not buf.startswith(b"WARC/", at):
         return None
-    return PlainHeaders(raw)
+    end = blank.end()
+    raw = bytes(view[at:end])
+    start = raw.find(b"\nContent-Length: ") + 17
+    stop = raw.find(b"\r\n", start)
+    word = raw[start:stop]
+    plain = start > 16 and word.isdigit() and len(word) <= 18 and raw[stop + 2] not in _FOLD
+    if plain and raw.isascii():
+        return AsciiHeaders(raw), end, int(word)
+    headers = header_lines(raw)
+    length = headers.get("content-length", "")
+    return (headers, end, int(length)) if is_length(length) else None
 
 
 def parse_header_lines(raw: bytes) -> dict[str, str]:
-    """``Name: value`` lines behind a first line; names in lower case, of repeated ones the first.
-    Folded lines are joined. UTF-8, else Latin-1."""
+    """``Name: value`` lines behind a first line; names in lower case. Of repeated ones the first in
+    the standard's spelling, else the first. Folded lines are joined. UTF-8, else Latin-1."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         text = raw.decode("latin-1")
-    headers: dict[str, str] = {}
-    lines = text.split("\n")
-    if "\n " not in text and "\n\t" not in text:  # nothing is folded
-        for line in lines[1:]:
-            name, colon, value = line.partition(":")
-            if colon:
-                name = _NAMES.get(name) or name.strip().lower()
-                if name not in headers:
-                    headers[name] = value.strip()
-        return headers
-    last = ""
-    for line in lines[1:]:
-        if line[:1] in " \t" and last:
-            headers[last] = f"{headers[last]} {line.strip()}"
+    usual: dict[str, str] = {}
+    others: dict[str, str] = {}
+    found, name = others, ""
+    for line in text.split("\n")[1:]:
+        if name and line.startswith((" ", "\t")):
+            found[name] = f"{found[name]} {line.strip()}".strip()
             continue
-        name, colon, value = line.partition(":")
+        written, colon, value = line.partition(":")
         if not colon:
+            name = ""
             continue
-        last = name.strip().lower()
-        if last not in headers:
-            headers[last] = value.strip()
-        else:
-            last = ""
-    return headers
+        found = usual if written in _NAMES else others
+        name = _NAMES.get(written) or written.strip().lower()
+        if name in found:
+            found = {}  # with what is folded behind it
+        found[name] = value.strip()
+    return {**others, **usual}

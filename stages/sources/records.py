@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from corpusmill.pipeline.errors import IntegrityError
 
 from .packing import RECORD_START, Stream, find_packing
-from .raw import MAX_HEADER, RawRecord, header_end, is_length, parse_header_lines
+from .raw import MAX_HEADER, RawRecord, header_end, header_lines, is_length, plain_header
 
 _PIECE = 1 << 20
 _BLANK = 4  # the longest blank line that ends a header
@@ -44,23 +44,13 @@ def read_records(data: mmap.mmap | bytes, max_block: int) -> Iterator[RawRecord]
 
     Raises IntegrityError if the lengths do not sum to the file's size (a bug, not bad input).
     """
-    size = len(data)
-    if not size:
-        return
+    if not data:
+        return iter(())
     packing = find_packing(data)
     if packing == "unknown":
         kind = "no WARC, ARC, gzip or zstd file"
-        yield RawRecord("bad", 0, 0, size, error="garbage", message=kind)
-        return
-    stream = Stream(data, packing)
-    told = 0
-    for record in _records(stream, max_block):
-        closed = stream.closed()
-        record.length = closed - told
-        told = closed
-        yield record
-    if told != size:
-        raise IntegrityError(f"accounted for {told} of {size} bytes")
+        return iter([RawRecord("bad", 0, 0, len(data), error="garbage", message=kind)])
+    return _records(Stream(data, packing), max_block)
 
 
 def read_at(data: mmap.mmap | bytes, offset: int, max_block: int) -> Iterator[RawRecord]:
@@ -76,11 +66,7 @@ def read_at(data: mmap.mmap | bytes, offset: int, max_block: int) -> Iterator[Ra
         return
     stream = Stream(data, packing)
     stream.start_at(offset)
-    told = offset
     for record in _records(stream, max_block):
-        closed = stream.closed()
-        record.length = closed - told
-        told = closed
         if record.offset == offset:
             yield record
         elif record.offset > offset:
@@ -92,55 +78,59 @@ def _records(stream: Stream, max_block: int) -> Iterator[RawRecord]:
     while True:
         if stream.at < len(stream.buf) or stream.more():
             record = _quick(stream, max_block) or _one(stream, max_block)
-            told = stream.closed()
+            told = _measured(record, stream, told)
             yield record
             continue
         if stream.closed() > told:  # a frame with nothing in it that a record could claim
-            told = stream.closed()
-            place = stream.place(stream.position)
-            if stream.error:
-                kind, message = stream.error
-                yield RawRecord("bad", *place, error=kind, message=message)
-            else:
-                yield RawRecord("padding", *place, message="empty member")
+            record = _empty_frame(stream)
+            told = _measured(record, stream, told)
+            yield record
         start, skipped = stream.skip_padding()
         if skipped:
-            told = stream.closed()
-            yield RawRecord("padding", start, 0, message="zstd skippable frame")
-        plain = False
-        for alone in stream.alone(max_block):
-            plain = True
-            yield alone
-        if plain:
+            record = RawRecord("padding", start, 0, message="zstd skippable frame")
+            told = _measured(record, stream, told)
+            yield record
+        if stream.may_be_alone() and stream.took((yield from stream.alone(max_block))):
             told = stream.closed()
             continue
         step = stream.next_frame()
         if step == "end":
-            return
+            break
         if step == "gap":
-            told = stream.closed()
-            yield _gap(stream)
+            record = _gap(stream)
+            told = _measured(record, stream, told)
+            yield record
+    if told != len(stream.data):
+        raise IntegrityError(f"accounted for {told} of {len(stream.data)} bytes")
+
+
+def _measured(record: RawRecord, stream: Stream, told: int) -> int:
+    """Gives a record just taken the bytes of the file from `told` on; returns their end."""
+    closed = stream.closed()
+    record.length = closed - told
+    return closed
+
+
+def _empty_frame(stream: Stream) -> RawRecord:
+    place = stream.place(stream.position)
+    if stream.error:
+        kind, message = stream.error
+        return RawRecord("bad", *place, error=kind, message=message)
+    return RawRecord("padding", *place, message="empty member")
 
 
 def _quick(stream: Stream, max_block: int) -> RawRecord | None:
     """`_one` for the plain case: a record that lies in the buffer with another behind it."""
-    buf, at = stream.buf, stream.at
-    end = buf.find(b"\r\n\r\n", at, at + MAX_HEADER)
-    if end < 0 or not buf.startswith(b"WARC/", at):
+    header = plain_header(stream.buf, stream.buf, stream.at)
+    if header is None:
         return None
-    headers = parse_header_lines(buf[at : end + 1])
-    length = headers.get("content-length", "")
-    if not is_length(length):
-        return None
-    size = int(length)
-    stop = end + 4 + size
-    if size > max_block or buf[stop : stop + 9] != b"\r\n\r\nWARC/":
-        return None
-    if header_end(buf, at, end + 4)[1] != end + 4:
+    headers, body, size = header
+    stop = body + size
+    if size > max_block or not stream.buf.startswith(b"\r\n\r\nWARC/", stop):
         return None
     offset, inner = stream.place(stream.position)
     stream.at = stop + 4
-    return RawRecord("warc", offset, inner, 0, headers, buf[end + 4 : stop], size)
+    return RawRecord("warc", offset, inner, 0, headers, stream.buf[body:stop], size)
 
 
 def _gap(stream: Stream) -> RawRecord:
@@ -273,8 +263,7 @@ def _warc_header(stream: Stream, record: RawRecord) -> int:
         if have > MAX_HEADER or not stream.need(have + 1):
             record.error, record.message = "bad_header", "no end of the header"
             return -1
-    raw = buf[at:end]
-    headers = record.headers = parse_header_lines(raw)
+    headers = record.headers = header_lines(buf[at:stop])
     length = headers.get("content-length", "")
     if not is_length(length):
         record.error, record.message = "bad_header", f"Content-Length {length[:40]!r}"

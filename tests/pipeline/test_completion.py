@@ -25,7 +25,7 @@ def script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     [
         (["tr"], {"trace", "train", "try"}),
         (["run", "--work"], {"--workers"}),
-        (["run", "--backend", ""], {"local", "slurm"}),
+        (["run", "--backend", ""], {"local", "ray", "slurm"}),
         (["ls", "s"], {"stages", "signals"}),
         (["completion", ""], {"bash", "zsh", "fish", "--help"}),
         (["report", "--a"], {"--against"}),

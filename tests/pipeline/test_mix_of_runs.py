@@ -263,6 +263,9 @@ def test_why_finds_what_the_mix_did_not_take(
     said = capsys.readouterr().out
     assert "dropped by threshold" in said
     assert f"corpusmill why {gone['id']} --run {runs / 'a'} tells what was before" in said
+    assert main(["why", gone["id"], "--run", str(root), "--steps", "--json"]) == 0
+    steps = json.loads(capsys.readouterr().out)[0]["steps"]
+    assert [s["verdict"] for s in steps] == ["kept", "dropped"]
     made = remake(folder, folder.plan.phase("01-read"), [gone])[gone["id"]]
     assert (made.text, made.complete) == (kept(runs / "a")[gone["id"]], True)
 
