@@ -79,15 +79,17 @@ class Chain:
         takes = step.made.takes
         if takes != "any" and (takes == "page") != bool(pages):
             return live
+        sizes = [weight(item) for item, _ in live]  # before a step edits a text where it lies
         started = time.process_time() + step.made.child_cpu()
         outcomes = step.made.apply([item for item, _ in live])
         self.spend(step.id, started - step.made.child_cpu())
-        return self.settle(live, outcomes, step)
+        return self.settle(live, sizes, outcomes, step)
 
     def decide(
         self, live: list[Live], step: Step, verdicts: dict[str, dict[str, Any]]
     ) -> list[Live]:
         """A barrier's verdicts over one batch."""
+        sizes = [weight(item) for item, _ in live]
         started = time.process_time()
         barrier: Barrier = step.made
         docs = [item for item, _ in live if isinstance(item, Document)]
@@ -95,19 +97,22 @@ class Chain:
             raise StageError(f"step {step.id} met a raw page: extract before it")
         outcomes = barrier.decide(docs, verdicts)
         self.spend(step.id, started)
-        return self.settle(live, outcomes, step)
+        return self.settle(live, sizes, outcomes, step)
 
-    def settle(self, mine: list[Live], outcomes: list[Outcome], step: Step) -> list[Live]:
-        """Books the outcomes of a batch. Raises StageError if the stage broke its contract."""
+    def settle(
+        self, mine: list[Live], sizes: list[int], outcomes: list[Outcome], step: Step
+    ) -> list[Live]:
+        """Books the outcomes of a batch, of `sizes` bytes when it went in. Raises StageError if the
+        stage broke its contract."""
         if len(outcomes) != len(mine):
             raise StageError(
                 f"step {step.id} ({step.stage}) was given {len(mine)} documents and gave back "
                 f"{len(outcomes)} outcomes"
             )
         kept: list[Live] = []
-        for (item, number), outcome in zip(mine, outcomes, strict=True):
+        for (item, number), size, outcome in zip(mine, sizes, outcomes, strict=True):
             flow = self.account.flow(step.id, item.source)
-            flow.enter(number, weight(item))
+            flow.enter(number, size)
             if isinstance(outcome, Drop):
                 if outcome.reason not in step.made.reasons:
                     raise StageError(

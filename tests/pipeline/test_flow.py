@@ -110,3 +110,25 @@ def test_drops_and_failures_are_booked_and_kept_for_reading() -> None:
         ("odd", "dropped", "known", "4"),
         ("odd", "error", "broken", "why"),
     ]
+
+
+class Doubles(Stage):
+    """Edits texts where they lie."""
+
+    name: ClassVar[str] = "clean.doubles"
+    version: ClassVar[int] = 1
+    kind: ClassVar[Kind] = "map"
+
+    def apply(self, batch: Sequence[Document]) -> list[Outcome]:
+        for doc in batch:
+            doc.text += doc.text + "é"
+        return list(batch)
+
+
+def test_bytes_that_went_in_are_counted_before_the_edit() -> None:
+    made = Doubles(NoParams())
+    chain = Chain([Step(name, made.name, made.params, made) for name in ("first", "second")])
+    chain.run(live(3))
+    first, second = (chain.account.flow(name, "web") for name in ("first", "second"))
+    assert (first.bytes_in, first.bytes_out) == (3 * 4, 3 * 10)
+    assert (second.bytes_in, second.bytes_out) == (3 * 10, 3 * 22)
