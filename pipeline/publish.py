@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from .checkout import checkout
 from .durable import link_or_copy, write_atomic
 from .engine import RunFolder
 from .identity import canonical, fingerprint, hex128, pretty, sha256_hex
@@ -121,6 +122,7 @@ def publish(folder: RunFolder, ledger: Mapping[str, Any]) -> Path:
         "package": _package_version(),
         "python": ".".join(map(str, sys.version_info[:3])),
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        **checkout(),
     }
     write_atomic(lock_path, pretty(seal_lock({**body, "provenance": provenance})))
     return lock_path

@@ -20,6 +20,7 @@ def lock(**changes: Any) -> Lock:
         "identity": {"sample": None, "inputs": []},
         "checks": [{}, {"contamination": {"gsm8k": {}}}],
         "outputs": {"shards": 2},
+        "funnel": {"in": 20_000, "errors": {"tiers:extractor_timeout": 2, "tiers:bad_utf8": 99}},
         "provenance": {"package": "0.1.0"},
     }
     return Lock(Path("x.lock.json"), {**data, **changes})
@@ -44,6 +45,16 @@ def test_all_in_order() -> None:
         ({"identity": {"sample": "0.01", "inputs": []}}, "made of a sample (0.01"),
         ({"checks": [{}]}, "not searched for benchmark items"),
         ({"provenance": {"package": "0.2.dev1+g123"}}, "which is no release"),
+        ({"provenance": {"package": "0.1.0", "dirty": True}}, "that are in no commit"),
+        (
+            {
+                "funnel": {
+                    "in": 20_000,
+                    "errors": {"t:extractor_timeout": 2, "t:extractor_crash": 1},
+                }
+            },
+            "3 of 20000 records ended as timeouts or crashes",
+        ),
     ],
 )
 def test_what_stands_against_it(changes: dict[str, Any], said: str) -> None:
