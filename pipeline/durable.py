@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import uuid
+from collections.abc import Iterable
 from pathlib import Path
 
 FAULT_VARIABLE = "CORPUSMILL_FAULT"
@@ -59,13 +60,13 @@ def sync_folder(path: Path) -> None:
         os.close(fd)
 
 
-def _write_temporary(path: Path, data: bytes) -> Path:
+def _write_temporary(path: Path, pieces: Iterable[bytes]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.parent / f".{path.name}.{new_attempt()}.tmp"
     fault_point("open")
     with open(temporary, "xb") as f:
         fault_point("write")
-        f.write(data)
+        f.writelines(pieces)
         f.flush()
         fault_point("fsync")
         os.fsync(f.fileno())
@@ -74,7 +75,13 @@ def _write_temporary(path: Path, data: bytes) -> Path:
 
 def write_atomic(path: Path, data: bytes) -> None:
     """Puts `data` at `path`: readers see the old file or the new one, never a part."""
-    temporary = _write_temporary(path, data)
+    write_pieces(path, (data,))
+
+
+def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
+    """`write_atomic` of bytes that come piece by piece. Where they end in an exception, `path`
+    stays as it was."""
+    temporary = _write_temporary(path, pieces)
     fault_point("rename")
     os.replace(temporary, path)
     sync_folder(path.parent)
@@ -82,7 +89,7 @@ def write_atomic(path: Path, data: bytes) -> None:
 
 def write_exclusive(path: Path, data: bytes, kind: str = "commit") -> bytes | None:
     """Creates `path` with `data` unless it exists; returns None, or the bytes that were there."""
-    temporary = _write_temporary(path, data)
+    temporary = _write_temporary(path, (data,))
     try:
         fault_point(kind)
         os.link(temporary, path)

@@ -18,10 +18,37 @@ SUM_MODULUS = 1 << 128
 """Order-free sums of ids and row hashes are taken modulo this."""
 
 
-_SCALARS = (str, int, bool, type(None))
+_SCALARS = frozenset({str, int, bool, type(None)})
+_TEXT = frozenset({str})
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether `value` is made of dicts with keys of text, lists, tuples and scalars alone. Quick:
+    a plan of a whole crawl is a million values, and is hashed by every process that reads it."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        kind = type(item)
+        if kind is dict:
+            if not _TEXT.issuperset(map(type, item)):
+                return False
+            inside = item.values()
+        elif kind is list or kind is tuple:
+            inside = item
+        elif kind in _SCALARS:
+            continue
+        else:
+            return False
+        if not _SCALARS.issuperset(map(type, inside)):
+            waiting.extend(inside)
+    return True
 
 
 def _plain(value: Any, place: str) -> Any:
+    """`value` as dicts, lists and scalars. Raises CorpusmillError for what has no single spelling,
+    with its place."""
+    if place == "value" and _is_plain(value):
+        return value
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, Mapping):

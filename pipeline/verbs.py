@@ -417,7 +417,7 @@ VERBS: Mapping[str, Callable[[Namespace], int]] = {
     "init": _later("starting", "init"), "schema": _later("starting", "schema"),
     "estimate": _later("estimating", "estimate"), "ablate": _later("ablating", "ablate"),
     "quantiles": _later("quantiles", "quantiles"),
-    "mix": _later("mix_verbs", "mix"),
+    "mix": _later("mix_verbs", "mix"), "upload": _later("uploading", "upload"),
     "forget": _later("forgetting", "forget"), "reproduce": _later("reproducing", "reproduce"),
     "tokenizer": _later("tokenizer_verbs", "tokenizer"),
     **{name: _later("exporting", name) for name in ("export", "pack")},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,7 +35,7 @@ class Verdict:
 
 
 def verify(target: Path | str, *, inputs: bool = True, raise_on_fault: bool = False) -> Verdict:
-    """Checks a run folder or a lock file.
+    """Checks a run folder, a lock file, or what `upload` sent to an ``s3://`` address.
 
     Products and the list of files by digest; totals by adding; shards by their structure; every
     table of the run folder against its commit; lock, list and ledger by making them again from
@@ -41,6 +43,9 @@ def verify(target: Path | str, *, inputs: bool = True, raise_on_fault: bool = Fa
     the first fault is raised as IntegrityError.
     """
     verdict = Verdict()
+    if is_address(str(target)):
+        _check_sent(str(target), verdict)
+        return _finish(verdict, raise_on_fault)
     try:
         lock = Lock.load(target)
         rows = lock.rows()
@@ -50,7 +55,7 @@ def verify(target: Path | str, *, inputs: bool = True, raise_on_fault: bool = Fa
     root = lock.path.parent
     if not _well_formed(lock, rows, verdict):
         return _finish(verdict, raise_on_fault)
-    _check_rows(lock, rows, root, verdict)
+    _check_rows(lock, rows, verdict, lambda row: _same_file(row, root, verdict))
     _check_strays(rows, root, verdict)
     verdict.faults += check_shards(root, rows)
     plan_path = root / "plan.json"
@@ -102,7 +107,15 @@ def _same(path: Path, size: int, digest: str, verdict: Verdict) -> None:
         verdict.faults.append(f"{path} is not the file that was listed: its sha256 differs")
 
 
-def _check_rows(lock: Lock, rows: list[dict[str, Any]], root: Path, verdict: Verdict) -> None:
+def _same_file(row: Mapping[str, Any], root: Path, verdict: Verdict) -> None:
+    _same(root / str(row["path"]), int(row["bytes"]), str(row["sha256"]), verdict)
+
+
+def _check_rows(
+    lock: Lock, rows: list[dict[str, Any]], verdict: Verdict,
+    check: Callable[[Mapping[str, Any]], None],
+) -> None:  # fmt: skip
+    """Rows listed once, `check` for each product, and sums as the lock has them."""
     outputs = lock.data["outputs"]
     seen: set[tuple[str, str]] = set()
     sums = {"tokens": 0, "documents": 0, "bytes": 0, "shards": 0}
@@ -113,7 +126,7 @@ def _check_rows(lock: Lock, rows: list[dict[str, Any]], root: Path, verdict: Ver
         seen.add((str(row["role"]), path))
         if row["role"] == "input":
             continue
-        _same(root / path, int(row["bytes"]), str(row["sha256"]), verdict)
+        check(row)
         if row["role"] == "shard" and path.endswith(".bin"):
             sums["shards"] += 1
             sums["bytes"] += int(row["bytes"])
@@ -130,6 +143,49 @@ def _check_strays(rows: list[dict[str, Any]], root: Path, verdict: Verdict) -> N
         for path in sorted((root / room).rglob("*")) if (root / room).is_dir() else []:
             if path.is_file() and path.relative_to(root).as_posix() not in listed:
                 verdict.faults.append(f"{path} is not listed in the lock's files")
+
+
+def _check_sent(address: str, verdict: Verdict) -> None:
+    """What lies in an object store: the lock, its list and every product are read again."""
+    there = store(address.rstrip("/"))
+    found = {f[0]: f for _, f in there.entries("", deep=True) if f is not None}
+    locks = [name for name in found if name.endswith(".lock.json") and "/" not in name]
+    if len(locks) != 1:
+        raise ConfigError(f"{address} holds {len(locks)} locks, one is needed")
+    with tempfile.TemporaryDirectory(prefix="corpusmill-") as folder:
+        near = Path(folder)
+        beside = [name for name in found if name.endswith(".files.jsonl") and "/" not in name]
+        for name in [*locks, *beside]:
+            with open(near / name, "wb", buffering=0) as into:
+                there.fetch(name, found[name][1], None, into)
+        try:
+            lock = Lock.load(near)
+            rows = lock.rows()
+        except IntegrityError as error:
+            verdict.faults.append(error.message.replace(folder, address.rstrip("/")))
+            return
+        if not _well_formed(lock, rows, verdict):
+            return
+
+        def check(row: Mapping[str, Any]) -> None:
+            name, size = str(row["path"]), int(row["bytes"])
+            if name not in found:
+                verdict.faults.append(f"{there.root}/{name} is missing")
+            elif found[name][1] != size:
+                verdict.faults.append(
+                    f"{there.root}/{name} has {found[name][1]} bytes, listed are {size}"
+                )
+            else:
+                _check_object(there.root, name, size, str(row["sha256"]), verdict)
+
+        _check_rows(lock, rows, verdict, check)
+        listed = {str(r["path"]) for r in rows if r["role"] != "input"}
+        verdict.faults += [
+            f"{there.root}/{name} is not listed in the lock's files"
+            for name in sorted(found.keys() - listed)
+            if name.startswith(("shards/", "tokenizer/"))
+        ]
+    verdict.skipped.append("the shards' structure, the records of the run and the inputs")
 
 
 def _check_run(lock: Lock, root: Path, plan_path: Path, verdict: Verdict) -> None:

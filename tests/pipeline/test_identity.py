@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -29,6 +32,32 @@ def test_canonical_bytes() -> None:
 def test_refuses_what_has_no_single_spelling(value: object) -> None:
     with pytest.raises(CorpusmillError):
         canonical({"x": value})
+
+
+class Word(str):
+    """Text of a kind of its own."""
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"a": (1, [None, {"b": ()}])}, MappingProxyType({"a": 1}), {"a": MappingProxyType({})},
+     [Word("x"), {Word("k"): True}], [[[[]]]], {}],
+)  # fmt: skip
+def test_kinds_that_have_the_spelling_of_plain_ones(value: object) -> None:
+    """Tuples, mappings and words of other kinds are written as lists, dicts and text."""
+    assert json.loads(canonical({"x": value})) == {"x": plain(value)}
+
+
+def plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    return [plain(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+@pytest.mark.parametrize("value", [0.5, {1: 2}, {None: 1}, b"x", [1, (2, [0.5])]])
+def test_what_is_refused_is_named_at_its_place(value: object) -> None:
+    with pytest.raises(CorpusmillError, match=r"^value\.deep\[1\]"):
+        canonical({"deep": [{}, value]})
 
 
 def test_a_known_fingerprint() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,36 +25,6 @@ sources:
 steps: [{extract.tiers: {tier: fast}}, {dedup.exact: {by: content}}]
 execution: {task_bytes: 1000000, partitions: 2}
 """
-
-
-PYTHON = Path(
-    os.environ.get(
-        "CORPUSMILL_READERS", Path(__file__).parents[2] / ".venv-peers/readers/bin/python"
-    )
-)
-SERVE = """
-import sys
-from moto.server import ThreadedMotoServer
-server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-server.start()
-print("http://%s:%d" % server.get_host_and_port(), flush=True)
-sys.stdin.read()
-"""
-
-
-@pytest.fixture(scope="module")
-def moto() -> Iterator[str]:
-    """The address of moto's server, a process on a free port of loopback."""
-    if not PYTHON.exists():
-        reason = f"{PYTHON} is missing; hint: .ci/readers"
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
-    server = subprocess.Popen(
-        [str(PYTHON), "-c", SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
-    assert server.stdout is not None
-    yield server.stdout.readline().strip()
-    server.communicate()  # the end of its input ends it
 
 
 @pytest.fixture
