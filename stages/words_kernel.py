@@ -27,7 +27,7 @@ _SEED = np.uint64(0x9E3779B97F4A7C15)
 _STEP = np.uint64(0xD6E8FEB86659FD93)
 _MIX_1 = np.uint64(0xFF51AFD7ED558CCD)
 _MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
-_32 = np.uint64(32)
+_1, _32 = np.uint64(1), np.uint64(32)
 _33 = np.uint64(33)
 _21, _LOW_63 = np.uint64(21), np.uint64((1 << 63) - 1)
 
@@ -189,13 +189,37 @@ def tokenise(  # type: ignore[no-untyped-def]
         doc_start[doc] = n
         base = byte_start[doc]
         stop = byte_start[doc + 1]
+        last = np.uint64(stop)
         i = base
-        while i < stop:
+        while True:
+            quick = np.uint64(i)  # an index that cannot be negative takes no check of its sign
+            while quick < last and data[quick] < 0x80 and ascii_word[data[quick]] == 0:
+                quick += _1
+            i = np.int64(quick)
+            if i >= stop:
+                break
+            start = i
+            chars = 0
+            h = _SEED
             code = np.int64(data[i])
-            if code < 0x80:
-                if ascii_word[code] == 0:
-                    i += 1
+            if code < 0x80:  # a word of ASCII alone, most often
+                top = np.uint8(0)
+                low = ascii_word[code]
+                while low:
+                    h = step(h, np.int64(low))
+                    top |= low
+                    quick += _1
+                    low = ascii_word[data[quick]] if quick < last else np.uint8(0)
+                if quick == last or data[quick] < 0x80:
+                    i = np.int64(quick)
+                    w_start[n] = start - base
+                    w_end[n] = i - base
+                    w_chars[n] = i - start
+                    w_hash[n] = mix(h)
+                    w_flags[n] = np.uint8(HAS_ALPHA if top & 0x40 else ALL_DIGITS)
+                    n += 1
                     continue
+                h = _SEED  # it goes on in other letters: again, from its start
                 f = np.uint8(WORD)
             else:
                 code, width = decode(data, i)
@@ -203,10 +227,7 @@ def tokenise(  # type: ignore[no-untyped-def]
                 if f & WORD == 0:
                     i += width
                     continue
-            start = i
             end = i
-            chars = 0
-            h = _SEED
             mark = 0
             slow = False
             if f & UNSPACED == 0:  # a word in a script with spaces, from here to its end
@@ -228,7 +249,7 @@ def tokenise(  # type: ignore[no-untyped-def]
                             top |= low
                             i += 1
                             low = ascii_word[data[i]] if i < stop else np.uint8(0)
-                        chars += i - end
+                        chars += int(i - end)
                         end = i
                         continue
                     if data[i] < 0x80:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 SKETCHES = "corpusmill/2"
 """Name of the way in which minima and keys are made. It rises with every change of one."""
-_TEXTS = 256
-"""Texts that are sketched at once: more would need more memory, fewer more calls."""
+_BATCH_BYTES = 1 << 19
+"""Texts that are sketched at once, if not one alone: what they give stays in a core's cache."""
 _TURNS = 8
 """How often shingles are dealt among bands that have none yet: a text of 40 shingles needs two."""
 _LARGE_BUCKET = 4
@@ -73,8 +73,8 @@ class Sketcher:
     def __call__(self, texts: Sequence[str]) -> Sketches:
         """The sketches of `texts`."""
         made = self._room(len(texts))
-        for at in range(0, len(texts), _TEXTS):
-            self._fill(made, at, self._shingles(texts[at : at + _TEXTS]))
+        for some in _batches(np.cumsum([0, *map(len, texts)])):
+            self._fill(made, some, self._shingles(texts[some]))
         return made
 
     def column(self, texts: pa.Array) -> Sketches:
@@ -88,9 +88,9 @@ class Sketcher:
         start = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
         raw = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
         made = self._room(len(texts))
-        for at in range(0, len(texts), _TEXTS):
-            words = tokenise_utf8(raw, start[at : at + _TEXTS + 1])
-            self._fill(made, at, self._shingles(words))
+        for some in _batches(start):
+            words = tokenise_utf8(raw, start[some.start : some.stop + 1])
+            self._fill(made, some, self._shingles(words))
         return made
 
     def _shingles(self, texts: Sequence[str] | WordTable) -> Shingles:
@@ -104,13 +104,21 @@ class Sketcher:
             np.zeros((count, self.bands, 2), np.uint8),
         )
 
-    def _fill(self, made: Sketches, at: int, found: Shingles) -> None:
-        rows = slice(at, at + len(found.start) - 1)
+    def _fill(self, made: Sketches, rows: slice, found: Shingles) -> None:
         made.has_words[rows] = np.diff(found.start) > 0
         self._kernel.sketch(
             found.hash, found.start, self._factors, self._terms, self.bands, self.rows, _TURNS,
             made.minima[rows], made.keys[rows], made.sides[rows],
         )  # fmt: skip
+
+
+def _batches(start: npt.NDArray[np.int64]) -> Iterator[slice]:
+    """Cuts texts, whose bounds are given, into runs of `_BATCH_BYTES` at most, or of one text."""
+    at = 0
+    while at < len(start) - 1:
+        within = int(np.searchsorted(start, start[at] + _BATCH_BYTES, "right")) - 1
+        yield slice(at, stop := max(at + 1, within))
+        at = stop
 
 
 def pair_up(
