@@ -9,6 +9,7 @@ from typing import Any
 
 from .errors import ConfigError
 from .params import shown
+from .registry import step_name
 from .strict_yaml import read_value
 
 
@@ -43,16 +44,20 @@ def apply_override(data: Any, override: str) -> None:
 
 def _list_entry(entries: list[Any], part: str, override: str) -> dict[str, Any]:
     """The parameters of the list entry called `part` (a step's id or a source's name)."""
+    taken: dict[str, str] = {}
     for i, entry in enumerate(entries):
-        if isinstance(entry, str) and entry.rsplit(".", 1)[-1] == part:
-            entries[i] = {entry: {}}
-            entry = entries[i]
+        if isinstance(entry, str):
+            entry = {entry: {}}
         if isinstance(entry, dict) and "name" in entry and entry["name"] == part:
             return entry
         if isinstance(entry, dict) and len(entry) == 1:
-            name, params = next(iter(entry.items()))
+            stage, params = next(iter(entry.items()))
             params = {} if params is None else params
-            if isinstance(params, dict) and params.get("as", name.rsplit(".", 1)[-1]) == part:
-                entry[name] = params
+            if not isinstance(params, dict):
+                continue
+            called = params.get("as", step_name(stage, taken))
+            if called == part:
+                entries[i] = {stage: params}
                 return params
+            taken[called] = stage
     raise ConfigError(f"--set {shown(override)}: there is no entry {part!r}")

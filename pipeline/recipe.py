@@ -35,7 +35,7 @@ from .listing import check_pattern
 from .object_store import check_address, is_address
 from .overrides import apply_override
 from .params import decode_dataclass, nearest, shown
-from .registry import build
+from .registry import NOT_STEPS, build, step_name
 from .stage import Barrier, Sink, Source, Stage
 from .strict_yaml import MAX_BYTES, read_yaml
 
@@ -267,7 +267,7 @@ def _steps(entries: Any, place: str) -> tuple[Step, ...]:
     if not isinstance(entries, list):
         raise ConfigError(f"{place}: a list of steps is needed, [] for none")
     steps = []
-    seen: set[str] = set()
+    seen: dict[str, str] = {}
     for i, entry in enumerate(entries):
         here = f"{place}[{i}]"
         if isinstance(entry, str):
@@ -279,14 +279,14 @@ def _steps(entries: Any, place: str) -> tuple[Step, ...]:
             raise ConfigError(f"{here}: a stage name, or one stage name with its parameters")
         if not isinstance(params, dict):
             raise ConfigError(f"{here}: a mapping of keys is needed, not {shown(params)}")
-        step_id = params.pop("as", stage.rsplit(".", 1)[-1])
+        step_id = params.pop("as", step_name(stage, seen))
         if not isinstance(step_id, str) or not re.fullmatch(r"[a-z][a-z0-9_]{0,62}", step_id):
             raise ConfigError(f"{here}: {shown(step_id)} is not a step name")
-        if step_id in seen or step_id in ("tokenizer", "shards", "read", "docs"):
+        if step_id in seen or step_id in NOT_STEPS:
             raise ConfigError(
                 f"{here}: a step {shown(step_id)} exists already", hint="give it a name with `as:`"
             )
-        seen.add(step_id)
+        seen[step_id] = stage
         made = build(stage, params, f"{here} ({stage[:60]})")
         if not isinstance(made, Stage | Barrier):
             raise ConfigError(f"{here}: {shown(stage)} is a {made.kind}, which cannot be a step")

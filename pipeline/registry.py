@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,6 +25,19 @@ def module_name(name: str) -> str:
     """The import name of the module that holds the stage `name`."""
     head = name.split(".", 1)[0]
     return f"corpusmill.{name}" if head in _ROOMS else f"corpusmill.stages.{name}"
+
+
+NOT_STEPS = ("docs", "read", "shards", "tokenizer")
+"""Names in plans and accounts that no step of a recipe can have."""
+
+
+def step_name(stage: str, taken: Mapping[str, str]) -> str:
+    """What a step without ``as:`` is called: the last part of its stage's name (``c4``), or all of
+    it (``filters_c4``) where that is the name of an earlier step of another stage, or in
+    `NOT_STEPS`. `taken` has the earlier steps' names with their stages."""
+    short = stage.rsplit(".", 1)[-1]
+    other = short in NOT_STEPS or taken.get(short, stage) != stage
+    return stage.replace(".", "_") if other else short
 
 
 def room_module(name: str) -> ModuleType:

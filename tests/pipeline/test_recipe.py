@@ -8,6 +8,7 @@ import pytest
 
 from corpusmill.pipeline import Recipe
 from corpusmill.pipeline.errors import ConfigError
+from corpusmill.pipeline.registry import step_name
 
 GOOD = """
 schema: corpusmill/recipe/1
@@ -62,6 +63,36 @@ def test_refuses(old: str, new: str, message: str, hint: str | None) -> None:
         parse(GOOD.replace(old, new))
     assert caught.value.message == message
     assert caught.value.hint == hint
+
+
+PAIRS = """
+schema: corpusmill/recipe/1
+name: pairs
+version: "1"
+seed: 1
+sources: [{name: web, stage: sources.jsonl, root: in, paths: ["*.jsonl"], licence: MIT}]
+steps:
+  - measure.c4: {terminal: false}
+  - measure.fineweb
+  - filters.c4
+  - filters.fineweb: {as: rules}
+"""
+
+
+def test_steps_of_two_stages_with_one_name() -> None:
+    assert [s.id for s in parse(PAIRS).steps] == ["c4", "fineweb", "filters_c4", "rules"]
+    changed = parse(PAIRS, "steps.filters_c4.min_sentences=7", "steps.c4.terminal=true").steps
+    assert (changed[0].params.terminal, changed[2].params.min_sentences) == (True, 7)
+    twice = PAIRS.replace("filters.fineweb: {as: rules}", "filters.c4: {curly_bracket: false}")
+    with pytest.raises(ConfigError, match="a step 'filters_c4' exists already"):
+        parse(twice)
+
+
+@pytest.mark.parametrize("name", ["docs", "read", "shards", "tokenizer"])
+def test_a_name_that_no_step_can_have(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"a step '{name}' exists already"):
+        parse(PAIRS.replace("as: rules", f"as: {name}"))
+    assert step_name(f"plugin.{name}", {}) == f"plugin_{name}"
 
 
 def test_a_signal_that_nobody_writes_is_refused() -> None:
