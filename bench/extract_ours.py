@@ -35,8 +35,8 @@ def unseen(folder: Path) -> Extract:
     from corpusmill.stages.extract.blocks.forest import decode
     from corpusmill.stages.extract.blocks.model import main_content
     from corpusmill.stages.extract.blocks.train import fold_of, site_of
-    from corpusmill.stages.extract.rewrite import rewrite
     from corpusmill.stages.extract.sanitise import clean_markup
+    from corpusmill.stages.extract.streamed import settle
 
     try:
         weights = [
@@ -51,7 +51,8 @@ def unseen(folder: Path) -> Extract:
 
     def text(html: str, url: str) -> str:
         using = weights[fold_of(site_of(url), FOLDS)]
-        found = main_content(rewrite(clean_markup(html)), "text", using)
+        whole = settle(clean_markup(html))
+        found = main_content(whole, "text", using, to_rewrite=True)
         return clean_markup(found.text).strip()
 
     return text

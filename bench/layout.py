@@ -118,12 +118,10 @@ def resiliparse_side(html: str, url: str) -> str:
 
 def every_block(html: str, url: str) -> str:
     """All blocks of the page, as the tier ``own`` writes them: what choosing could keep at most."""
-    from corpusmill.stages.extract.blocks.passes import analyse, tree_markup
+    from corpusmill.stages.extract.blocks.passes import analyse, page_markup
     from corpusmill.stages.extract.blocks.render import render
-    from corpusmill.stages.extract.rewrite import rewrite
-    from corpusmill.stages.extract.sanitise import clean_markup
 
-    page = analyse(tree_markup(rewrite(clean_markup(html))), prune=False)
+    page = analyse(page_markup(html), prune=False)
     return render(page, range(len(page)))
 
 
@@ -154,12 +152,13 @@ class Folds:
     def side(self, form: Any) -> Side:
         from corpusmill.stages.extract.blocks.model import main_content
         from corpusmill.stages.extract.blocks.train import fold_of, site_of
-        from corpusmill.stages.extract.rewrite import rewrite
         from corpusmill.stages.extract.sanitise import clean_markup
+        from corpusmill.stages.extract.streamed import settle
 
         def text(html: str, url: str) -> str:
             using = self.weights[fold_of(site_of(url), FOLDS)]
-            return main_content(rewrite(clean_markup(html)), form, using).text
+            whole = settle(clean_markup(html))
+            return main_content(whole, form, using, to_rewrite=True).text
 
         return text
 

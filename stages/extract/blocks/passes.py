@@ -10,6 +10,8 @@ import numpy as np
 
 from corpusmill.pipeline.errors import IntegrityError
 from corpusmill.stages.extract.rewrite import rewrite_tree
+from corpusmill.stages.extract.sanitise import clean_markup
+from corpusmill.stages.extract.streamed import settle
 
 from . import columns
 
@@ -106,6 +108,11 @@ def tree_markup(html: str | bytes, *, to_rewrite: bool = False) -> bytes:
     if to_rewrite:
         rewrite_tree(tree)
     return (tree.html or "").encode("utf-8", "replace")
+
+
+def page_markup(html: str) -> bytes:
+    """A page as it came, made ready for `analyse` in one parse, as the tier ``own`` does it."""
+    return tree_markup(settle(clean_markup(html)), to_rewrite=True)
 
 
 def analyse(markup: bytes, *, prune: bool = True) -> Blocks:

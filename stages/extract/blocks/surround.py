@@ -216,10 +216,11 @@ def section(r: random.Random, pool: Pool, site: str) -> str:
     return f"<{wrapper}{_class(r)}>{'' if wrapper == 'table' else heading}{inner}</{wrapper}>"
 
 
-def surrounded(markup: str, texts: Sequence[str], wanted: Sequence[int], key: str, pool: Pool,
-               site: str) -> str | None:  # fmt: skip
-    """`markup` with sections beside its text, or None where the page is left out or its text not
-    found. `texts` are its blocks, `wanted` the numbers of those in the gold text."""
+def surrounded(markup: bytes, texts: Sequence[str], wanted: Sequence[int], key: str, pool: Pool,
+               site: str) -> bytes | None:  # fmt: skip
+    """`markup` (see `page_markup`) with sections beside its text, or None where the page
+    is left out or its text not found. `texts` are its blocks, `wanted` the numbers of those in the
+    gold text."""
     from selectolax.lexbor import LexborHTMLParser
 
     r = random.Random(f"a{key}")
@@ -254,4 +255,4 @@ def surrounded(markup: str, texts: Sequence[str], wanted: Sequence[int], key: st
         done = put(wanted[0], before=True, climb=r.choice([0, 1, 2, 3])) or done
     if r.random() < 0.2:
         done = put(r.choice(wanted[1:-1]), before=False, climb=0) or done
-    return tree.html if done else None
+    return (tree.html or "").encode("utf-8", "replace") if done else None

@@ -28,13 +28,11 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from corpusmill.pipeline.errors import InputError
-from corpusmill.stages.extract.rewrite import rewrite
-from corpusmill.stages.extract.sanitise import clean_markup
 from corpusmill.stages.extract.scoring import Score, macro, shingles, word_bag
 
 from .forest import LEAF_SCALE, SCORE_ONE, TABLE_SIZE, Forest, Weights, decode, encode
 from .model import decide
-from .passes import Blocks, analyse, tree_markup
+from .passes import Blocks, analyse, page_markup
 from .render import render
 
 if TYPE_CHECKING:
@@ -130,7 +128,7 @@ def block_texts(page: Blocks) -> list[str]:
 
 def page_of(html: str) -> Blocks:
     """The blocks of a page, prepared as the tier does it."""
-    return analyse(tree_markup(rewrite(clean_markup(html))))
+    return analyse(page_markup(html))
 
 
 def examples(rows: Iterable[dict[str, Any]]) -> list[Example]:
@@ -169,10 +167,10 @@ def surrounded_examples(rows: Iterable[dict[str, Any]], pages: Sequence[Example]
             continue
         texts = block_texts(e.page)
         wanted = np.flatnonzero((e.target >= 0.7) & (e.page.measures[:, 1] >= 6)).tolist()
-        markup = rewrite(clean_markup(html[e.id]))
+        markup = page_markup(html[e.id])
         more = surround.surrounded(markup, texts, wanted, e.id, pool, e.site)
         if more is not None:
-            page = analyse(tree_markup(more))
+            page = analyse(more)
             target = shares(block_texts(page), e.gold)
             made.append(Example(e.id, e.site, e.page_type, e.gold, page, target, made=True))
     return made
