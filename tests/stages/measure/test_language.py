@@ -65,6 +65,22 @@ def shares(stage: MeasureLanguage, found: list[Labelled]) -> tuple[float, float,
     return sum(right) / len(right), sum(sure) / len(sure), sum(foreign) / len(foreign)
 
 
+def test_a_text_in_two_languages_is_read_more_closely(stage: MeasureLanguage) -> None:
+    """Of six pieces four fall on the only Spanish sentences of a page in English."""
+    english = "The young animals sit mostly on old chains and on the stones of the former baths. "
+    spanish = "Los animales jóvenes se sientan sobre todo en las piedras de los antiguos baños. "
+    page = (english * 160)[:12_000]
+    for piece in (0, 1, 3, 5):
+        at = piece * (len(page) - 100) // 5
+        page = page[:at] + (spanish * 2)[:150] + page[at + 150 :]
+    assert sample(page, 600).count("Los") + sample(page, 600).count("los") > 4
+    (first, closer) = measured(stage, [sample(page, 600), page])
+    assert (first["lang"], first["lang_second"]) == ("es", "en")
+    assert (closer["lang"], closer["lang_second"]) == ("en", "es")
+    assert closer["lang_share"] > 0.8
+    assert len(sample(page, 2400, 24).split("\n")) == 24
+
+
 def test_committed_set(stage: MeasureLanguage) -> None:
     found = [Labelled(r["lang"], r["text"], "", "") for r in rows(DATA / "udhr_small.jsonl")]
     assert Counter(Counter(row.code for row in found).values()) == {4: 50}
