@@ -138,6 +138,18 @@ class Cluster:
                 raise TimeoutError(f"{what}: not within {seconds} s\n{queue}{self.logs()}")
             time.sleep(0.1)
 
+    def restart_controller(self) -> None:
+        """SIGKILL for the controller, then a new one, which finds the state of the old."""
+        pid = int((self.base / "ctld.pid").read_text())
+        os.kill(pid, signal.SIGKILL)
+        self.wait("the controller is gone", lambda: not _alive(pid), 10)
+        self.call("slurmctld")
+        self.wait("it answers", lambda: self.call("squeue", check=False).returncode == 0)
+
+    def start_now(self, job: str) -> None:
+        """Takes away the two minutes that a requeued job must wait."""
+        self.call("scontrol", "update", f"JobId={job}", "StartTime=now", check=False)
+
     def queue(self) -> list[str]:
         """``ID STATE`` of every job in the queue, elements one by one."""
         return self.call("squeue", "-h", "-r", "-o", "%i %T").stdout.splitlines()

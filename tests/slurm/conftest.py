@@ -47,8 +47,12 @@ FEW = 3
 
 SITE = '''
 """Loaded by every process of a job: what `{world}/NAME` holds happens to the reader of NAME."""
-import os, signal, time
+import os, signal, sys, time
 from pathlib import Path
+
+if Path({world!r}, "without").exists():
+    sys.modules[Path({world!r}, "without").read_text()] = None  # as if it were not installed
+
 from corpusmill.stages.sources import jsonl
 
 before = jsonl.Jsonl.read
@@ -124,6 +128,15 @@ class Site:
         return subprocess.run(
             command, env=environment, cwd=self.base, capture_output=True, text=True, timeout=150
         )
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        """One call that goes on beside the test."""
+        command = [sys.executable, "-P", "-m", "corpusmill.pipeline", *words]
+        environment = {**self.cluster.environment, **self.extra}
+        return subprocess.Popen(
+            command, env=environment, cwd=self.base, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
 
     def ok(self, *words: str) -> str:
         """A call that must end well; what it printed."""
