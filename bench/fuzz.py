@@ -38,6 +38,7 @@ from .fuzz_inputs import (
     WAT_WORDS,
     changed,
     coded,
+    large,
     packed,
     seeds,
 )
@@ -159,7 +160,6 @@ class Feeder:
         self.name, self.target = name, target
         self._keep = keep / name if keep is not None else None
         self._pool = seeds(name)
-        self._given = len(self._pool)
         self._tracer = Tracer(target)
         self._inputs = self._drawn(random.Random(f"{name} {seed}"))
 
@@ -171,7 +171,7 @@ class Feeder:
         self.target.seconds += took
 
     def _drawn(self, draw: random.Random) -> Iterator[bytes]:
-        yield from list(self._pool)
+        yield from [*self._pool, *large(self.name)]
         while True:
             data = changed(draw, draw.choice(self._pool), self.target.words, self._pool)
             wrap = self.target.wrap
@@ -199,10 +199,9 @@ class Feeder:
             self._write(f"fault-{target.faults}", data)
         if tracer.fresh:
             target.last_new = now
-            if target.inputs > self._given:
+            if len(data) < _LONG and data not in self._pool:
                 self._write(f"line-{target.inputs}", data)
-                if len(data) < _LONG and target.wrap is not packed:
-                    self._pool.append(data)
+                self._pool.append(data)
 
     def _write(self, name: str, data: bytes) -> None:
         if self._keep is not None:

@@ -1,4 +1,4 @@
-"""What must hold of every input that `bench.fuzz` makes. A check returns what is wrong, or ``""``."""
+"""What must hold of every input of `bench.fuzz`. A check returns what is wrong, or nothing."""
 
 from __future__ import annotations
 

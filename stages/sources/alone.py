@@ -14,8 +14,8 @@ from collections.abc import Callable, Generator
 from .mapped import reader
 from .raw import RawRecord, plain_header
 
-Inflate = Callable[[memoryview], "bytes | bytearray | None"]
-"""What a member holds whose bytes are all of those given; None for all else, broken or not."""
+Inflate = Callable[[bytes, int, int], "bytes | bytearray | None"]
+"""What a member holds that is all of ``data[start:stop]``; None for all else, broken or not."""
 
 _LEAST, _USUAL, _MOST = 64 << 10, 128 << 10, 4 << 20
 """Bytes that are looked at together: few at first, so that a file in which plain records are rare
@@ -35,7 +35,6 @@ def members(
     size, read = len(data), reader(data)
     base, at, span = start, 0, _LEAST
     window = read(base, span)
-    view = memoryview(window)
     while window.startswith(magic, at):
         # The next magic is the next member's start, as a rule; where it is not, the member
         # cannot be inflated and is left to the other reader.
@@ -45,11 +44,10 @@ def members(
                 return base
             base, at, span = base + at, 0, _next_span(at, span)
             window = read(base, span)
-            view = memoryview(window)
             hit = window.find(magic, 4)
         if hit < 0:
             hit = len(window)
-        whole = inflate(view[at:hit])
+        whole = inflate(window, at, hit)
         if whole is None:
             break
         content = memoryview(whole)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import mmap
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
-from corpusmill.pipeline.document import Outcome, Record, Scalar, document_id
+from corpusmill.pipeline.document import Drop, Failure, Outcome, Record, Scalar, document_id
 from corpusmill.pipeline.errors import InputError
 from corpusmill.pipeline.stage import InputFile
 from corpusmill.stages.dedup.urls import canonical_url
@@ -73,6 +73,29 @@ def _record(file: InputFile, raw: RawRecord, decide: Decide) -> Record:
     url = target_uri(raw.headers)
     key = _id(file, raw)
     return Record(key, raw.offset, raw.length, decide(file, raw, key, url), url)
+
+
+def unread(raw: RawRecord) -> Drop | Failure | None:
+    """What becomes of bytes that are no record; None for a record."""
+    if raw.kind == "bad":
+        return Failure(raw.error, raw.message)
+    return Drop("padding", raw.message) if raw.kind == "padding" else None
+
+
+def text_of(raw: RawRecord, wanted: str, reasons: Collection[str]) -> str | Drop | Failure:
+    """The block of a record of the `wanted` WARC type as text, else what becomes of the record:
+    one of another type is dropped by that type's name where it is among `reasons`."""
+    if (outcome := unread(raw)) is not None:
+        return outcome
+    kind = raw.headers.get("warc-type", "response").lower()
+    if kind != wanted:
+        return Drop(kind) if kind in reasons else Drop("unknown_type", kind[:64])
+    if raw.block is None:
+        return Drop("too_large", raw.size)
+    try:
+        return raw.block.decode("utf-8")
+    except UnicodeDecodeError as err:
+        return Failure("bad_utf8", f"byte {err.start} of the block: {err.reason}")
 
 
 def target_uri(headers: Mapping[str, str]) -> str:

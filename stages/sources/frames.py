@@ -27,6 +27,7 @@ _libdeflate = _library()
 _PLAIN_IN = 1 << 20
 _GZIP_LEAST = 20  # bytes of the shortest member
 _TRAILER = struct.Struct("<II")  # checksum and size, at the end of a member
+_SIZE = struct.Struct("<I")
 _WHOLE_OUT = 4 << 20  # longer members are inflated piece by piece
 
 
@@ -108,9 +109,10 @@ class PackedFrame:
         return b""
 
 
-def whole_gzip(piece: memoryview) -> bytes | bytearray | None:
-    """What a gzip member holds that is the whole of `piece` and inflates to no more than 4 MiB;
-    None for all else, broken or not."""
+def whole_gzip(data: bytes, start: int, stop: int) -> bytes | bytearray | None:
+    """What a gzip member holds that is the whole of ``data[start:stop]`` and inflates to no more
+    than 4 MiB; None for all else, broken or not."""
+    piece = memoryview(data)[start:stop]
     if _libdeflate is None:
         inflate = zlib.decompressobj(31)
         try:
@@ -120,8 +122,7 @@ def whole_gzip(piece: memoryview) -> bytes | bytearray | None:
         return out if inflate.eof and not inflate.unused_data else None
     if len(piece) < _GZIP_LEAST:
         return None
-    end = len(piece) - _TRAILER.size
-    check, size = _TRAILER.unpack_from(piece, end)
+    size = _SIZE.unpack_from(data, stop - _SIZE.size)[0]
     if not 0 < size <= _WHOLE_OUT:
         return None
     try:
@@ -130,9 +131,8 @@ def whole_gzip(piece: memoryview) -> bytes | bytearray | None:
         return None
     # Bytes behind a member are passed over without a word: then its checksum and size do not
     # stand at the end, or (behind it is what is left of another copy of it) not only there.
-    if len(whole) != size or _libdeflate.crc32(whole) != check:
-        return None
-    return whole if bytes(piece).find(piece[end:]) == end else None
+    end = _TRAILER.pack(_libdeflate.crc32(whole), len(whole))
+    return whole if data.find(end, start, stop) == stop - _TRAILER.size else None
 
 
 class WholeZstd:
@@ -144,8 +144,9 @@ class WholeZstd:
         self._inflate = zstandard.ZstdDecompressor(dict_data=dictionary)
         self._size, self._error = zstandard.frame_content_size, zstandard.ZstdError
 
-    def inflate(self, piece: memoryview) -> bytes | None:
-        """What the frame holds, or None."""
+    def inflate(self, data: bytes, start: int, stop: int) -> bytes | None:
+        """What the frame holds that is ``data[start:stop]``, or None."""
+        piece = memoryview(data)[start:stop]
         try:
             if not 0 < self._size(piece) <= _WHOLE_OUT:
                 return None

@@ -127,8 +127,10 @@ def plain_header(
 ) -> tuple[Mapping[str, str], int, int] | None:
     """(headers, start of the block, its length) of the WARC record at `at`; None where that is not
     one, or its header does not end in `buf`, or says no length. `view` has the same bytes."""
+    if not buf.startswith(b"WARC/", at):
+        return None
     blank = _BLANK_LINE.search(buf, at, at + MAX_HEADER)
-    if blank is None or not buf.startswith(b"WARC/", at):
+    if blank is None:
         return None
     end = blank.end()
     raw = bytes(view[at:end])

@@ -121,6 +121,8 @@ def _empty_frame(stream: Stream) -> RawRecord:
 
 def _quick(stream: Stream, max_block: int) -> RawRecord | None:
     """`_one` for the plain case: a record that lies in the buffer with another behind it."""
+    if stream.position < stream.no_blank:
+        return None
     header = plain_header(stream.buf, stream.buf, stream.at)
     if header is None:
         return None

@@ -18,7 +18,7 @@ from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import InputFile, SignalType, Source
 
 from . import cdx
-from .archive import read_archive, read_one, record_meta
+from .archive import read_archive, read_one, record_meta, unread
 from .bodies import DEFAULT_CAP, BodyTooLarge, BodyUnreadable, decode_body
 from .http import HTML, parse_response, sniff_mime
 from .page_meta import page_meta
@@ -47,7 +47,7 @@ class Warc(Source):
     for cutting the body, where it did) and ``http_repairs`` (see `bodies.Body`)."""
 
     name = "sources.warc"
-    version = 2
+    version = 3
     pins = ("brotli", "zstandard")
     gives = "page"
     beside = cdx.SUFFIXES
@@ -83,10 +83,8 @@ class Warc(Source):
         return self.params.max_body_bytes + MAX_HEADER
 
     def _outcome(self, file: InputFile, raw: RawRecord, key: str, url: str) -> Outcome:
-        if raw.kind == "bad":
-            return Failure(raw.error, raw.message)
-        if raw.kind == "padding":
-            return Drop("padding", raw.message)
+        if (outcome := unread(raw)) is not None:
+            return outcome
         headers = raw.headers
         kind = headers.get("warc-type", "response").lower() if raw.kind == "warc" else "response"
         mime = headers.get("content-type", "").partition(";")[0].strip().lower()

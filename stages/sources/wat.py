@@ -22,7 +22,7 @@ from corpusmill.pipeline.document import Document, Drop, Failure, Outcome, Recor
 from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import InputFile, SignalType, Source
 
-from .archive import read_archive, read_one, record_meta
+from .archive import read_archive, read_one, record_meta, text_of
 from .bodies import DEFAULT_CAP
 from .jsonl import MAX_DEPTH, depth
 from .raw import RawRecord
@@ -54,7 +54,7 @@ class Wat(Source):
     """The source ``sources.wat``. It writes ``wat_links``, the number of links in the text."""
 
     name = "sources.wat"
-    version = 1
+    version = 2
     pins = ("zstandard",)
     gives = "document"
     Params = WatParams
@@ -75,19 +75,11 @@ class Wat(Source):
         return read_one(file, offset, self.params.max_json_bytes, self._outcome, key)
 
     def _outcome(self, file: InputFile, raw: RawRecord, key: str, url: str) -> Outcome:
-        if raw.kind == "bad":
-            return Failure(raw.error, raw.message)
-        if raw.kind == "padding":
-            return Drop("padding", raw.message)
-        kind = raw.headers.get("warc-type", "response").lower()
-        if kind != "metadata":
-            return Drop(kind) if kind in self.reasons else Drop("unknown_type", kind[:64])
-        if raw.block is None:
-            return Drop("too_large", raw.size)
+        text = text_of(raw, "metadata", self.reasons)
+        if not isinstance(text, str):
+            return text
         try:
-            told = json.loads(raw.block.decode("utf-8")) if depth(raw.block) <= MAX_DEPTH else None
-        except UnicodeDecodeError as err:
-            return Failure("bad_utf8", f"byte {err.start} of the object: {err.reason}")
+            told = json.loads(text) if depth(raw.block or b"") <= MAX_DEPTH else None
         except (ValueError, RecursionError) as err:
             return Failure("bad_json", str(err)[:200])
         if not isinstance(told, dict):

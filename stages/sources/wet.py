@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from corpusmill.pipeline.document import Document, Drop, Failure, Outcome, Record
+from corpusmill.pipeline.document import Document, Drop, Outcome, Record
 from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import InputFile, Source
 
-from .archive import read_archive, read_one, record_meta
+from .archive import read_archive, read_one, record_meta, text_of
 from .bodies import DEFAULT_CAP
 from .raw import RawRecord
 from .records import ERRORS
@@ -37,7 +37,7 @@ class Wet(Source):
     """The source ``sources.wet``."""
 
     name = "sources.wet"
-    version = 2
+    version = 3
     pins = ("zstandard",)
     gives = "document"
     Params = WetParams
@@ -57,19 +57,9 @@ class Wet(Source):
         return read_one(file, offset, self.params.max_text_bytes, self._outcome, key)
 
     def _outcome(self, file: InputFile, raw: RawRecord, key: str, url: str) -> Outcome:
-        if raw.kind == "bad":
-            return Failure(raw.error, raw.message)
-        if raw.kind == "padding":
-            return Drop("padding", raw.message)
-        kind = raw.headers.get("warc-type", "response").lower()
-        if kind != "conversion":
-            return Drop(kind) if kind in self.reasons else Drop("unknown_type", kind[:64])
-        if raw.block is None:
-            return Drop("too_large", raw.size)
-        try:
-            text = raw.block.decode("utf-8")
-        except UnicodeDecodeError as err:
-            return Failure("bad_utf8", f"byte {err.start} of the text: {err.reason}")
+        text = text_of(raw, "conversion", self.reasons)
+        if not isinstance(text, str):
+            return text
         if not text.strip():
             return Drop("empty")
         meta = record_meta(file, raw, url)

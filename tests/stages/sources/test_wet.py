@@ -31,7 +31,7 @@ def test_outcomes(make_record: MakeRecord, make_file: MakeFile) -> None:
     records = list(stage.read(file))
     assert [r.outcome for i, r in enumerate(records) if i != 1] == [
         Drop("warcinfo"),
-        Failure("bad_utf8", "byte 0 of the text: invalid start byte"),
+        Failure("bad_utf8", "byte 0 of the block: invalid start byte"),
         Drop("empty"),
         Drop("too_large", 500),
         Drop("unknown_type", "strange"),
