@@ -1,14 +1,15 @@
-"""Deduplication: speed beside datatrove, datasketch, rensa and polars; recall, precision, growth.
+"""Deduplication: speed beside other libraries; recall, precision, growth.
 
-    python -m bench.dedup [--quick] [--json] [--texts N] [--rounds N] [--only PART]
+    python -m bench.dedup [--quick] [--json] [--texts N] [--chars N] [--rounds N] [--only PART]
 
 - ``speed``: texts per CPU second from text to what the next step reads: our table of band keys,
-  datatrove 0.10.1's sorted signature files, datasketch's and rensa's filled index; and from a
-  Parquet file to band keys. Lines per CPU second from texts to the number of different ones, beside
-  polars. One process each, timed by its own CPU clock after a warm-up, alternating, the median of
-  the rounds. The texts are those of the crawl in ``CORPUSMILL_DATA``, else (and with ``--quick``)
-  of the embedded sample, extracted by resiliparse. rensa and polars are left out where ``make
-  peers`` has not installed them.
+  datatrove 0.10.1's sorted signature files, the filled index of datasketch, rensa and text-dedup;
+  and from a Parquet file to band keys. Lines per CPU second from texts to the number of different
+  ones, beside polars and dolma (``bench/peers/dedup/sides.py``). One process each, timed by its own
+  CPU clock after a warm-up, alternating, the median of the rounds. The texts are those of the
+  crawl in ``CORPUSMILL_DATA``, else (and with ``--quick``) of the embedded sample, extracted by
+  resiliparse, each cut after `--chars` characters. Peers are left out where ``make peers`` has not
+  installed them.
 - ``truth``: pairs of known similarity, see `bench.dedup_truth`. The same in every run.
 - ``growth``: what follows the keys, for more and more documents, see `bench.dedup_growth`.
 """
@@ -56,6 +57,7 @@ PARTS = ("speed", "truth", "growth")
 def main(argv: Sequence[str] | None = None) -> int:
     options = parser(__doc__ or "")
     options.add_argument("--texts", type=int, help=f"texts to time on (default {TEXTS})")
+    options.add_argument("--chars", type=int, help="cut texts at so many characters")
     options.add_argument("--rounds", type=int, help=f"runs of each side (default {ROUNDS})")
     options.add_argument("--only", choices=PARTS, help="one part (default: all)")
     args = options.parse_args(argv)
@@ -102,7 +104,8 @@ def speeds(
     source = folder / "texts.jsonl"
     count = chars = 0
     with open(source, "w", encoding="utf-8") as out:
-        for text in texts(None if args.quick else os.environ.get("CORPUSMILL_DATA")):
+        for whole in texts(None if args.quick else os.environ.get("CORPUSMILL_DATA")):
+            text = whole[: args.chars]
             out.write(json.dumps({"text": text}) + "\n")
             count, chars = count + 1, chars + len(text)
             if count == wanted:
@@ -135,7 +138,9 @@ def speeds(
         at = str(ROOT / "bench" / "peers" / "dedup" / "sides.py")
         sides += [
             side("rensa", [str(others), at, "rensa"]),
+            side("text-dedup", [str(others), at, "text-dedup"]),
             side("polars, lines", [str(others), at, "polars"]),
+            side("dolma, lines", [str(others), at, "dolma"]),
         ]
     alternate(sides, args.rounds or (QUICK_ROUNDS if args.quick else ROUNDS), folder / "runs", say)
     rows = []

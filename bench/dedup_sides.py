@@ -58,10 +58,8 @@ def parquet(texts: Sequence[str]) -> Callable[[Path], None]:
 
     def work(out: Path) -> None:
         with pq.ParquetFile(pa.BufferReader(source)) as file:
-            made = [
-                sketches.column(file.read_row_group(n, use_threads=False)["text"].chunk(0)).keys
-                for n in range(file.num_row_groups)
-            ]
+            batches = file.iter_batches(_BATCH, use_threads=False)
+            made = [sketches.column(batch["text"]).keys for batch in batches]
         if sum(map(len, made)) != len(texts):
             raise BenchError("texts are missing")
 
