@@ -34,7 +34,6 @@ from .contamination_items import (
     CHANGES,
     FORMAT,
     HALF,
-    LONG_HALF,
     SHORT,
     Gpt3,
     planted_rows,
@@ -57,6 +56,7 @@ from .peer_datatrove import ENVIRONMENT, JUDGE
 
 ITEMS, QUICK_ITEMS = 300, 20
 QUICK_EVERY = 6
+BY_HALF = f"{HALF}, of items that it can tell"
 PEER_EVERY = 40
 """The peer judges one of so many of the clean documents: it takes minutes a hundred megabytes."""
 ROUNDS, QUICK_ROUNDS = 3, 1
@@ -159,8 +159,8 @@ def score(
     groups: dict[tuple[str, str], list[int]] = {}
     for n, row in enumerate(planted):
         groups.setdefault((row["set"], row["change"]), []).append(n)
-        if row["change"] == HALF and row["words"] >= LONG_HALF:
-            groups.setdefault((row["set"], f"{HALF}, {LONG_HALF} words or more"), []).append(n)
+        if row["change"] == HALF and row["by_half"]:
+            groups.setdefault((row["set"], BY_HALF), []).append(n)
     rows = []
     for (name, change), members in groups.items():
         right = [
@@ -267,8 +267,8 @@ def bars_of(
         "gsm8k_numbers_changed": Bar(share("numbers changed", name="gsm8k"), 0.97),
         "gsm8k_sentences_reordered": Bar(share("sentences reordered", name="gsm8k"), 0.97),
         "gsm8k_first_half": Bar(share(HALF, name="gsm8k"), 0.9),
-        "first_half_of_13_words_with_part": Bar(
-            share(f"{HALF}, {LONG_HALF} words or more", "part"), 0.9
+        "least_first_half_of_items_that_it_can_tell": Bar(
+            min((r["found"] for r in rows if r["what"] == BY_HALF), default=0.0), 0.9
         ),
         "gsm8k_words_dropped": Bar(share("words dropped", name="gsm8k"), 0.9),
         "documents_free_of_paraphrase_alarms": Bar(

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from corpusmill.stages.decontaminate.benchmarks import Benchmark, Item
-from corpusmill.stages.decontaminate.items import entries_of
+from corpusmill.stages.decontaminate.items import Forms, forms_of
 from corpusmill.stages.decontaminate.rules import Rules
 from corpusmill.stages.words import tokenise
 
@@ -69,7 +69,9 @@ def _half(text: str) -> str:
     return " ".join(words[: (len(words) + 1) // 2])
 
 
-HALF, LONG_HALF = "first half", 13
+HALF: Final = "first half"
+"""Of what is told of an item: of a short question, with its answer."""
+HALF_QUESTION: Final = "first half of the question"
 SHORT: Final = "short, with the answer"
 FORMAT: Final = ("as it is", "upper case", "punctuation", "HTML", "8 words a line", "markup")
 """What no item may hide behind."""
@@ -105,19 +107,15 @@ def rewordings(folder: Path, benchmarks: Sequence[Benchmark]) -> dict[tuple[str,
     return found
 
 
-def visible(benchmark: Benchmark) -> list[tuple[Item, str]]:
-    """The items that some method can see, each with what it is seen by: "long" or not."""
-    entries = [entry for entry, _ in entries_of(benchmark, Rules())]
-    return [
-        (item, entry.kind)
-        for item, entry in zip(benchmark.items, entries, strict=True)
-        if entry is not None
-    ]
+def visible(benchmark: Benchmark) -> list[tuple[Item, Forms]]:
+    """The items that some method can see when they are told whole, and their forms."""
+    every = zip(benchmark.items, forms_of(benchmark, Rules()), strict=True)
+    return [(item, forms) for item, forms in every if forms.visible]
 
 
-def told(item: Item, kind: str) -> str:
+def told(item: Item, forms: Forms) -> str:
     """An item as a page tells it."""
-    if kind == "long":
+    if forms.long:
         return item.question
     return f"{item.question}\n{item.answer or max(item.options, key=len, default='')}"
 
@@ -125,28 +123,28 @@ def told(item: Item, kind: str) -> str:
 def planted_rows(
     benchmarks: Sequence[Benchmark], most: int, folder: Path | None, filler: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Rows ``{"id", "text", "set", "change", "item", "words"}``."""
+    """Rows ``{"id", "text", "set", "change", "item", "by_half"}``, the last saying whether the
+    certificate has the item among those that half of it gives away."""
     made: list[dict[str, Any]] = []
 
-    def add(name: str, change: str, item: str, text: str) -> None:
+    def add(name: str, change: str, item: str, text: str, forms: Forms | None = None) -> None:
         n = len(made)
         around = filler[n % len(filler)], filler[(7 * n + 3) % len(filler)]
         planted = f"{around[0]}\n\n{text}\n\n{around[1]}"
         row = {"id": str(n), "text": planted, "set": name, "change": change, "item": item}
-        made.append({**row, "words": len(text.split())})
+        made.append({**row, "by_half": forms is not None and forms.by_half})
 
     for benchmark in benchmarks:
         seen = visible(benchmark)
         step = max(1, len(seen) // most)
         for change, function in CHANGES.items():
-            for item, kind in seen[::step][:most]:
-                if change == HALF:
-                    add(benchmark.name, change, item.id, function(item.question))
-                else:
-                    add(benchmark.name, change, item.id, function(told(item, kind)))
-        short = [(item, kind) for item, kind in seen if kind != "long"]
-        for item, kind in short[:: max(1, len(short) // most)][:most]:
-            add(benchmark.name, SHORT, item.id, told(item, kind))
+            for item, forms in seen[::step][:most]:
+                add(benchmark.name, change, item.id, function(told(item, forms)), forms)
+        for item, forms in seen[::step][:most]:
+            add(benchmark.name, HALF_QUESTION, item.id, _half(item.question), forms)
+        short = [(item, forms) for item, forms in seen if not forms.long]
+        for item, forms in short[:: max(1, len(short) // most)][:most]:
+            add(benchmark.name, SHORT, item.id, told(item, forms), forms)
     if folder is not None:
         for number, ((name, key), text) in enumerate(rewordings(folder, benchmarks).items()):
             add(name, f"reworded, {'other' if number % 2 else 'tuning'} half", key, text)

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -131,6 +131,34 @@ def tokenise_utf8(data: npt.NDArray[np.uint8], byte_start: npt.NDArray[np.int64]
     return WordTable(
         data, byte_start, doc_start,
         start[:n].copy(), end[:n].copy(), chars[:n].copy(), hashes[:n].copy(), flags[:n].copy(),
+    )  # fmt: skip
+
+
+def picked(places: Sequence[tuple[WordTable, int]]) -> WordTable:
+    """The words of single documents: each a table and its number there, in the order given."""
+    runs: list[tuple[WordTable, int, int]] = []
+    for table, n in places:
+        if runs and runs[-1][0] is table and runs[-1][2] == n:
+            runs[-1] = (table, runs[-1][1], n + 1)
+        else:
+            runs.append((table, n, n + 1))
+
+    def of_words(name: str) -> npt.NDArray[Any]:
+        return np.concatenate([
+            getattr(t, name)[t.doc_start[a] : t.doc_start[b]] for t, a, b in runs
+        ])  # fmt: skip
+
+    def starts(name: str) -> npt.NDArray[np.int64]:
+        sizes = [np.diff(getattr(t, name)[a : b + 1]) for t, a, b in runs]
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(sizes))])
+
+    if not runs:
+        return tokenise(())
+    return WordTable(
+        np.concatenate([t.data[t.byte_start[a] : t.byte_start[b]] for t, a, b in runs]),
+        starts("byte_start"), starts("doc_start"),
+        of_words("start"), of_words("end"), of_words("chars"), of_words("hash"),
+        of_words("flags"),
     )  # fmt: skip
 
 

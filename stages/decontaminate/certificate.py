@@ -44,6 +44,8 @@ class Certificate:
     version: str
     items: int
     visible: int
+    by_half: int
+    """Items that the first half of what a page tells of them gives away."""
     found: int
     by_method: Mapping[str, int]
     """Method → items that it found, an item counting for the first method that found it."""
@@ -55,6 +57,7 @@ class Certificate:
         return {
             "items": self.items,
             "visible": self.visible,
+            "visible_by_half": self.by_half,
             "found": self.found,
             "by_method": dict(self.by_method),
             "false_alarms": {
@@ -120,7 +123,8 @@ def certify(
         methods = [m for (b, _), m in sorted(first.items()) if b == line.benchmark]
         result.append(
             Certificate(
-                line.benchmark, line.version, line.items, line.visible, line.found,
+                line.benchmark, line.version, line.items, line.visible, line.by_half,
+                line.found,
                 {m: methods.count(m) for m in METHODS if m in methods}, alarms,
             )
         )  # fmt: skip

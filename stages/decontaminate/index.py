@@ -1,61 +1,59 @@
 """Finds benchmark items in texts, whole or altered, by the words they share.
 
-Two steps. *Candidates*: the 5-grams of folded words (see `corpusmill.stages.words`: case,
-punctuation, line breaks and Unicode composition do not count) of a batch are looked up in one
-table of the 5-grams of all items, in numpy; an item is a candidate where at least a fifth of its
-own 5-grams occur. *Verdict*, on the words of both, for an item of `long_words` words or more, in
-the order of the methods:
+Words are compared folded (see `corpusmill.stages.words`: case, punctuation, line breaks and Unicode
+composition do not count), and once more without those that are numbers, so that other numbers hide
+no item. Every form of an item (`corpusmill.stages.decontaminate.items`) is looked for in two steps.
+*Candidates*: the 5-grams of a batch are looked up in a table of those of all forms; a form is a
+candidate where a fifth of its own occur. *Verdict*, on the words of both, for a question of
+`long_words` words or more, and for a shorter one that has as many together with its answer, in the
+order of the methods:
 
-- ``ngram``: 8-grams that occur in a window of the text cover half of the item's words (Tulu 3,
-  Lambert et al. 2024, section 3.2: 8-grams, more than 50 % of the tokens of the instance), and 13
-  words at least, so that no stock phrase decides on a short item;
-- ``run``: 13 words in a row that are also 40 % of the item (13 after GPT-3, Brown et al. 2020,
-  appendix C, which takes any 13-gram; the share is ours, against quotations);
-- ``window``: a window of one and a half times the item's length holds 60 % of its words, both
-  counted and weighted by their rarity among the items. Below 25 words, 75 % of them in their
-  order. Finds changed numbers, dropped words and sentences in another order. Shares are ours:
-  the lowest that flagged no page of 1,500 technical ones and no encyclopedia section;
-- ``part`` (off by default): a run of words that is `part_percent` of the item and rare enough
+- ``ngram``: 8-grams that occur in a window of the text cover half of the words (Tulu 3, Lambert et
+  al. 2024, section 3.2: 8-grams, more than 50 % of the tokens of the instance), and 13 words at
+  least, so that no stock phrase decides on a short item;
+- ``run``: 13 words in a row that are also 40 % of it (13 after GPT-3, Brown et al. 2020, appendix
+  C, which takes any 13-gram; the share is ours, against quotations);
+- ``window``: a window of one and a half times the length holds 60 % of the words, both counted and
+  weighted by their rarity among the items. Below 25 words, 75 % of them in their order, or 85 %
+  three by three. Finds changed numbers, dropped words and sentences in another order. Shares are
+  ours: the lowest that flagged no page of 1,500 technical ones and no encyclopedia section;
+- ``short``: the whole question occurs and is of 8 words or more, or its answer or options stand
+  near;
+- ``half``: the first half of it occurs in a row, is of 7 words or more and rare enough together;
+- ``part`` (off by default): a run of words that is `part_percent` of the question and rare enough
   together. Finds pieces of short items, and every text that quotes what the item quotes.
 
-A shorter item is found (``short``) where the whole question occurs and is of 8 words or more, or
-its answer or options stand near. Items too short even for this are *not visible*:
-`coverage_report` counts them, so that nobody takes "none found" for "none there".
-
-Items of 25 words or more that share too few 5-grams with a text are looked for by rare words
-(``paraphrase``, see `corpusmill.stages.decontaminate.paraphrase`).
+Items too short even for ``short`` are *not visible*: `coverage_report` counts them, so that nobody
+takes "none found" for "none there". Questions of 25 words or more that share too few 5-grams with
+a text are looked for by rare words (``paraphrase``, see
+`corpusmill.stages.decontaminate.paraphrase`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corpusmill.pipeline.errors import AssetError, ConfigError
-from corpusmill.stages.words import WordTable, tokenise
+from corpusmill.stages.words import ALL_DIGITS, WordTable, picked, tokenise
 
-from . import overlap, stems
 from .benchmarks import Benchmark
-from .items import Entry, entries_of
+from .grams import GramTable
+from .items import Entry, Vocabulary, forms_of
 from .markup import unmarked
-from .overlap import GRAM
 from .paraphrase import Paraphrases
-from .rules import Rules
+from .rules import METHODS, Rules
+from .verdict import Judge, Match
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     U64 = npt.NDArray[np.uint64]
     I64 = npt.NDArray[np.int64]
-
-COMMON: Final = 64
-"""An n-gram in more items than this proposes none, unless an item has no rarer one."""
-
-_FILTER_BITS: Final = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +77,15 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Of one benchmark: its items, those that some method can see, those found in any text."""
+    """Of one benchmark: its items, those that some method can see told whole, and by their first
+    half, those found in any text."""
 
     benchmark: str
     version: str
     licence: str
     items: int
     visible: int
+    by_half: int
     found: int
 
 
@@ -93,27 +93,20 @@ class ContaminationIndex:
     """The items of some benchmarks, ready to be looked for. Build it once a process."""
 
     def __init__(
-        self,
-        entries: Sequence[Entry],
-        invisible: Counter[str],
-        spelling: dict[int, str],
+        self, entries: Sequence[Entry], invisible: Counter[str], vocabulary: Vocabulary,
         rules: Rules,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.rules = rules
         self.entries = entries
         self.invisible = invisible
         """Items that no method can see, by benchmark."""
-        self._weights = _rarity(entries)
-        self._rareness = {
-            word: stems.bits(stems.stem(spelling[word]))
-            for word in sorted({w for e in entries for w in e.words.tolist()})
-        }
-        self._paraphrases = (
-            Paraphrases([(n, e.words) for n, e in enumerate(entries) if e.kind == "long"],
-                        spelling, rules)
-            if rules.paraphrase_words else None
-        )  # fmt: skip
-        self._make_table()
+        self._judge = Judge(entries, vocabulary, rules)
+        self._paraphrases = None
+        if rules.paraphrase_words:
+            long = [(n, e.words) for n, e in enumerate(entries) if e.kind == "long" and e.numbers]
+            self._paraphrases = Paraphrases(long, vocabulary.stems, rules)
+        self._with_numbers = self._table([n for n, e in enumerate(entries) if e.numbers])
+        self._without = self._table([n for n, e in enumerate(entries) if not e.numbers])
 
     @classmethod
     def build(
@@ -123,192 +116,104 @@ class ContaminationIndex:
         rules = rules or Rules()
         entries: list[Entry] = []
         invisible: Counter[str] = Counter()
-        spelling: dict[int, str] = {}
+        vocabulary = Vocabulary()
         for benchmark in benchmarks:
-            for entry, name in entries_of(benchmark, rules, spelling):
-                if entry is None:
-                    invisible[name] += 1
-                else:
-                    entries.append(entry)
+            for forms in forms_of(benchmark, rules, vocabulary):
+                entries += forms.entries
+                invisible[benchmark.name] += not forms.visible
         if not entries:
             names = [b.name for b in benchmarks]
             raise AssetError(f"no item of the benchmarks {names} is long enough to be found")
-        return cls(entries, invisible, spelling, rules)
+        return cls(entries, +invisible, vocabulary, rules)
 
-    def _make_table(self) -> None:
-        grams, owner, place = [], [], []
-        for number, entry in enumerate(self.entries):
-            own = overlap.grams(entry.words)
-            grams.append(own)
-            owner.append(np.full(len(own), number, np.int64))
-            place.append(np.arange(len(own), dtype=np.int64))
-        gram, item, at = (np.concatenate(parts) for parts in (grams, owner, place))
-        _, inverse, counts = np.unique(gram, return_inverse=True, return_counts=True)
-        often = counts[inverse]
-        rarest = np.full(len(self.entries), np.iinfo(np.int64).max)
-        np.minimum.at(rarest, item, often)
-        keep = (often <= COMMON) | (often == rarest[item])
-        gram, item, at = gram[keep], item[keep], at[keep]
-        order = np.lexsort((at, item, gram))
-        self._posting_item, self._posting_at = item[order], at[order]
-        self._gram, first = np.unique(gram[order], return_index=True)
-        self._first = np.append(first, len(order)).astype(np.int64)
-        distinct = np.unique(item * (int(at.max()) + 1) + at)
-        self._wanted = np.bincount(distinct // (int(at.max()) + 1), minlength=len(self.entries))
-        self._bits = np.zeros(1 << (_FILTER_BITS - 3), np.uint8)
-        index = (self._gram >> np.uint64(64 - _FILTER_BITS)).astype(np.int64)
-        np.bitwise_or.at(self._bits, index >> 3, (1 << (index & 7)).astype(np.uint8))
+    def _table(self, numbers: list[int]) -> tuple[list[int], GramTable]:
+        chosen = [self.entries[n] for n in numbers]
+        percent = [100 if e.exact else self.rules.candidate_percent for e in chosen]
+        return numbers, GramTable([e.words for e in chosen], percent)
 
-    def find(self, texts: Sequence[str]) -> list[list[Hit]]:
-        """The items in each text, by where they start; every item at most once a text."""
-        table = tokenise([unmarked(text) for text in texts])
-        matches: dict[tuple[int, int], tuple[str, float, int, int]] = {}
-        for document, number, places, item_places in self._candidates(table):
-            first, last = int(table.doc_start[document]), int(table.doc_start[document + 1])
-            match = self._verdict(
-                self.entries[number], table.hash[first:last], places - first, item_places
-            )
-            if match is not None:
-                method, coverage, low, high = match
-                matches[document, number] = (method, coverage, first + low, first + high)
-        if self._paraphrases is not None:
-            told = self._paraphrases.find(table)
-            # The words of a text tell one item: of items that are alike, the one found first.
-            for m in sorted(told, key=lambda m: (-m.share, m.document, m.number)):
-                taken = [(x[2], x[3]) for (d, _), x in matches.items() if d == m.document]
-                if not any(
-                    2 * (min(m.end, b) - max(m.start, a)) > m.end - m.start for a, b in taken
-                ):
-                    matches[m.document, m.number] = ("paraphrase", m.share, m.start, m.end)
+    def find(self, texts: Sequence[str], table: WordTable | None = None) -> list[list[Hit]]:
+        """The items in each text, by where they start; every item at most once a text. `table`:
+        the words of `texts`, where they are known."""
+        plain = [unmarked(text) for text in texts]
+        table = _words(texts, plain, table)
+        best: dict[tuple[int, str, str], Match] = {}
+        for document, entry, match in self._matches(table):
+            key = document, entry.benchmark, entry.item
+            known = best.setdefault(key, match)
+            best[key] = min(known, match, key=lambda m: (METHODS.index(m.method), -m.coverage))
+        self._add_paraphrases(table, best)
         found: list[list[Hit]] = [[] for _ in texts]
-        for (document, number), (method, coverage, low, high) in matches.items():
-            entry = self.entries[number]
-            raw = unmarked(texts[document]).encode("utf-8", "surrogatepass")
+        for (document, benchmark, item), match in best.items():
+            raw = plain[document].encode("utf-8", "surrogatepass")
+            first = int(table.doc_start[document])
             start, end = (
                 len(raw[: int(b)].decode("utf-8", "surrogatepass"))
-                for b in (table.start[low], table.end[high - 1])
+                for b in (table.start[first + match.start], table.end[first + match.end - 1])
             )
-            found[document].append(Hit(entry.benchmark, entry.item, method, coverage, start, end))
+            hit = Hit(benchmark, item, match.method, match.coverage, start, end)
+            found[document].append(hit)
         for hits in found:
             hits.sort(key=lambda h: (h.start, h.benchmark, h.item))
         return found
 
-    def _candidates(self, table: WordTable) -> Iterable[tuple[int, int, I64, I64]]:
-        """(document, entry, places in the table, places in the item) where enough is shared."""
-        gram = overlap.grams(table.hash)
-        index = gram >> np.uint64(64 - _FILTER_BITS)
-        bit = self._bits[(index >> np.uint64(3)).astype(np.int64)] >> (index & np.uint64(7)).astype(
-            np.uint8
-        )
-        at = np.flatnonzero(bit & 1)
-        slot = np.searchsorted(self._gram, gram[at])
-        slot[slot == len(self._gram)] = 0
-        hit = self._gram[slot] == gram[at]
-        at, slot = at[hit], slot[hit]
-        document = np.searchsorted(table.doc_start, at, side="right") - 1
-        inside = at + GRAM <= table.doc_start[document + 1]
-        at, slot, document = at[inside], slot[inside], document[inside]
-        if not len(at):
+    def _matches(self, table: WordTable) -> Iterator[tuple[int, Entry, Match]]:
+        """(document, form, where) of every form found, places in words of the document."""
+        yield from self._found_in(self._with_numbers, table.hash, table.doc_start)
+        place = np.flatnonzero((table.flags & ALL_DIGITS) == 0)
+        start = np.searchsorted(place, table.doc_start)
+        for document, entry, m in self._found_in(self._without, table.hash[place], start):
+            own = place[start[document] : start[document + 1]] - table.doc_start[document]
+            yield (
+                document, entry,
+                Match(m.method, m.coverage, int(own[m.start]), int(own[m.end - 1]) + 1),
+            )  # fmt: skip
+
+    def _found_in(
+        self, numbered: tuple[list[int], GramTable], words: U64, start: I64
+    ) -> Iterator[tuple[int, Entry, Match]]:
+        numbers, grams = numbered
+        for c in grams.candidates(words, start):
+            entry = self.entries[numbers[c.entry]]
+            own = words[start[c.document] : start[c.document + 1]]
+            match = self._judge.verdict(entry, own, c.places, c.entry_places)
+            if match is not None:
+                yield c.document, entry, match
+
+    def _add_paraphrases(self, table: WordTable, best: dict[tuple[int, str, str], Match]) -> None:
+        """The words of a text tell one item: of items that are alike, the one found first."""
+        if self._paraphrases is None:
             return
-        many = self._first[slot + 1] - self._first[slot]
-        source = np.repeat(np.arange(len(at)), many)
-        step = np.arange(len(source)) - np.repeat(np.cumsum(many) - many, many)
-        posting = self._first[slot][source] + step
-        item, item_at = self._posting_item[posting], self._posting_at[posting]
-        at, document = at[source], document[source]
-        order = np.lexsort((item_at, at, item, document))
-        item, item_at, at, document = item[order], item_at[order], at[order], document[order]
-        border = np.flatnonzero(np.diff(document) | np.diff(item)) + 1
-        first = np.concatenate(([0], border))
-        last = np.concatenate((border, [len(item)]))
-        # no more distinct grams than hits, so most pairs fall without a look at which they are
-        enough = (last - first) * 100 >= self.rules.candidate_percent * self._wanted[item[first]]
-        for low, high in zip(first[enough], last[enough], strict=True):
-            number = int(item[low])
-            wanted = int(self._wanted[number])
-            distinct = len(np.unique(item_at[low:high]))
-            if distinct * 100 >= self.rules.candidate_percent * wanted:
-                yield int(document[low]), number, at[low:high], item_at[low:high]
+        told = self._paraphrases.find(table)
+        taken: dict[int, list[Match]] = {}
+        for (document, _, _), match in best.items():
+            taken.setdefault(document, []).append(match)
+        for m in sorted(told, key=lambda m: (-m.share, m.document, m.number)):
+            first = int(table.doc_start[m.document])
+            match = Match("paraphrase", m.share, m.start - first, m.end - first)
+            others = taken.setdefault(m.document, [])
+            if not any(_mostly_in(match, other) for other in others):
+                entry = self.entries[m.number]
+                best[m.document, entry.benchmark, entry.item] = match
+                others.append(match)
 
-    def _verdict(
-        self, entry: Entry, words: U64, places: I64, item_places: I64
-    ) -> tuple[str, float, int, int] | None:
-        """(method, coverage, first word, word after the last) or None if it is not the item."""
-        if entry.kind != "long":
-            return self._short(entry, words, places, item_places)
-        size = len(entry.words)
-        span = size * 3 // 2 + GRAM
-        inside = np.searchsorted(places, places + span - GRAM) - np.arange(len(places))
-        best = int(np.argmax(inside))
-        low = max(0, int(places[best] - item_places[best]) - size // 8)
-        window = words[low : low + span + size // 8]
-        shown = places[best : best + int(inside[best])]
-        first, last = int(shown.min()), int(shown.max()) + GRAM
-        rules = self.rules
-        covered, distinct = overlap.covered(entry.words, window, rules.ngram_words)
-        most = max(rules.ngram_percent * size, 100 * min(rules.run_words, size))
-        if covered * 100 >= most and distinct >= rules.ngram_words:
-            return "ngram", round(covered / size, 6), first, last
-        run, at = overlap.longest_run(entry.words, window)
-        distinct = len(np.unique(entry.words[at - run : at]))
-        if run >= rules.run_words and run * 100 >= rules.run_percent * size and distinct >= GRAM:
-            return "run", round(run / size, 6), first, last
-        share = self._window(entry.words, window)
-        if share is not None:
-            return "window", share, first, last
-        if rules.part_percent and run * 100 >= rules.part_percent * size:
-            rarity = sum(self._rareness[word] for word in set(entry.words[at - run : at].tolist()))
-            if rarity >= rules.part_bits:
-                return "part", round(run / size, 6), first, last
-        return None
 
-    def _window(self, item: U64, window: U64) -> float | None:
-        """The weighted share of the item's words that the window holds, if that is enough.
+def _mostly_in(match: Match, other: Match) -> bool:
+    shared = min(match.end, other.end) - max(match.start, other.start)
+    return 2 * shared > match.end - match.start
 
-        A long item may have its sentences in another order. In a short one a single phrase of the
-        subject weighs too much for that: its words must stand in their order.
-        """
-        rules = self.rules
-        weights = [self._weights[word] for word in item.tolist()]
-        if len(item) >= rules.free_words:
-            there = Counter(window.tolist())
-            kept = []
-            for word in item.tolist():
-                kept.append(there[word] > 0)
-                there[word] -= 1
-            percent = rules.window_percent
-        else:
-            kept = overlap.in_order(item, window)
-            percent = rules.order_percent
-        held = sum(weight for weight, there_is in zip(weights, kept, strict=True) if there_is)
-        total = sum(weights)
-        if sum(kept) * 100 < percent * len(item) or held * 100 < rules.window_percent * total:
-            return None
-        return round(held / total, 6)
 
-    def _short(
-        self, entry: Entry, words: U64, places: I64, item_places: I64
-    ) -> tuple[str, float, int, int] | None:
-        size = len(entry.words)
-        for start in np.unique(places - item_places).tolist():
-            if start < 0 or not np.array_equal(words[start : start + size], entry.words):
-                continue
-            end = start + size
-            seen = [other for other in entry.others if self._is_near(words, start, end, other)]
-            right = len(entry.answer) > 0 and self._is_near(words, start, end, entry.answer)
-            evidence = size + sum(len(other) for other in seen)
-            enough = right or len(seen) >= 2 or any(len(other) >= 3 for other in seen)
-            alone = size >= self.rules.alone_words and entry.kind == "question"
-            if alone or (enough and evidence >= self.rules.short_evidence):
-                return "short", 1.0, start, end
-        return None
-
-    def _is_near(self, words: U64, start: int, end: int, other: U64) -> bool:
-        """Whether `other` begins soon behind `end`, or ends shortly before `start`."""
-        most = self.rules.near_words + len(other)
-        return overlap.holds(words[end : end + most], other) or overlap.holds(
-            words[max(0, start - most) : start], other
-        )
+def _words(texts: Sequence[str], plain: Sequence[str], table: WordTable | None) -> WordTable:
+    """The words of `plain`. `table` has those of `texts`, some of which are the same."""
+    if table is None:
+        return tokenise(plain)
+    changed = [n for n, (text, own) in enumerate(zip(texts, plain, strict=True)) if text != own]
+    if not changed:
+        return table
+    again = tokenise([plain[n] for n in changed])
+    places = [(table, n) for n in range(len(texts))]
+    for at, n in enumerate(changed):
+        places[n] = again, at
+    return picked(places)
 
 
 def coverage_report(
@@ -321,18 +226,10 @@ def coverage_report(
         if hit.benchmark not in found:
             raise ConfigError(f"a hit names the benchmark {hit.benchmark!r}, which is not given")
         found[hit.benchmark].add(hit.item)
-    return [
-        Coverage(
-            b.name, b.version, b.licence, len(b.items),
-            sum(entry is not None for entry, _ in entries_of(b, rules)), len(found[b.name]),
-        )
-        for b in benchmarks
-    ]  # fmt: skip
-
-
-def _rarity(entries: Sequence[Entry]) -> dict[int, int]:
-    """Word → 1 + the whole part of log2(items / items that have it)."""
-    holders: Counter[int] = Counter()
-    for entry in entries:
-        holders.update(set(entry.words.tolist()))
-    return {word: (len(entries) // n).bit_length() for word, n in holders.items()}
+    lines = []
+    for b in benchmarks:
+        forms = list(forms_of(b, rules))
+        visible, by_half = sum(f.visible for f in forms), sum(f.by_half for f in forms)
+        count = len(found[b.name])
+        lines.append(Coverage(b.name, b.version, b.licence, len(forms), visible, by_half, count))
+    return lines

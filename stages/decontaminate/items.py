@@ -1,16 +1,23 @@
-"""The items of benchmarks as words: what is looked for, and what is too short to be."""
+"""The items of benchmarks as words: what is looked for, and what is too short to be.
+
+An item is looked for in several forms: its question; a question of less than `long_words` words
+also together with the right answer; the first half of either, where that is long and rare enough
+to stand for the item; and, where it has numbers, all but the last without them, so that other
+numbers do not hide it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
 from corpusmill.stages.unicode_data import fold
-from corpusmill.stages.words import WordTable, tokenise
+from corpusmill.stages.words import ALL_DIGITS, WordTable, tokenise
 
+from . import stems
 from .benchmarks import Benchmark
 from .markup import unmarked
 from .overlap import GRAM
@@ -21,66 +28,182 @@ if TYPE_CHECKING:
 
     U64 = npt.NDArray[np.uint64]
 
+Kind = Literal["long", "question", "answer", "joined", "pair", "half"]
+
+_SLACK: Final = 20
+"""Of so many words of an item one is left off its first half: who halves it may count otherwise."""
+
+_NUMBERLESS_ANSWER: Final = 2
+"""Words that an answer must have without its numbers to stand for one with them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An item as words: `words` the question (or, where that is too short, the answer or an
-    option), `others` the word sequences of which one must stand near (short items only)."""
+    """One form of an item: `words` are looked for, and of `others` one must stand near."""
 
     benchmark: str
     item: str
     words: U64
     others: tuple[U64, ...]
     answer: U64
-    kind: Literal["long", "question", "answer"]
-    """What `words` are: a long question, a short one, or an answer."""
+    kind: Kind
+    """What `words` are: a long question, a short one, an answer (or, where that is too short,
+    an option); a short question and its answer, long together ("joined") or not ("pair"); the
+    first half of what is long."""
+    numbers: bool
+    """Whether `words` has the numbers of the item, or they were left out."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether all of `words` must stand in a row."""
+        return self.kind not in ("long", "joined")
 
 
-def entries_of(
-    benchmark: Benchmark, rules: Rules, spelling: dict[int, str] | None = None
-) -> Iterable[tuple[Entry | None, str]]:
-    """Each item as words; None for those that no method can see. Adds the folded words to
-    `spelling`, by hash."""
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """The forms of one item. `visible`: whether some method sees it, told whole (with its right
+    answer, or an option where it has none); `by_half`: whether its first half is enough."""
+
+    entries: tuple[Entry, ...]
+    visible: bool
+    by_half: bool
+
+    @property
+    def long(self) -> bool:
+        """Whether the question alone is long enough for the methods of long items."""
+        return bool(self.entries) and self.entries[0].kind == "long"
+
+
+class Vocabulary:
+    """The folded words of items, by hash, with their stems and rarities."""
+
+    def __init__(self) -> None:
+        self._stems: dict[int, str] = {}
+
+    def add(self, table: WordTable) -> None:
+        """Adds the words of `table`."""
+        hashes, first = np.unique(table.hash, return_index=True)
+        document = np.searchsorted(table.doc_start, first, side="right") - 1
+        at = first - table.doc_start[document]
+        for h, doc, word in zip(hashes.tolist(), document.tolist(), at.tolist(), strict=True):
+            if h not in self._stems:
+                self._stems[h] = stems.stem(fold(table.text(doc, word)))
+
+    @property
+    def stems(self) -> dict[int, str]:
+        """Hash → stem of the word."""
+        return self._stems
+
+    def bits(self, words: U64) -> int:
+        """The rarity of the different stems among `words`, together."""
+        return sum(stems.bits(name) for name in {self._stems[word] for word in words.tolist()})
+
+
+def forms_of(
+    benchmark: Benchmark, rules: Rules, vocabulary: Vocabulary | None = None
+) -> Iterator[Forms]:
+    """The forms of each item, none for those that no method can see. Their words are added to
+    `vocabulary`."""
+    vocabulary = vocabulary or Vocabulary()
     texts: list[str] = []
     for item in benchmark.items:
         texts += map(unmarked, (item.question, item.answer, *item.options))
     table = tokenise(texts)
-    if spelling is not None:
-        _spell(table, spelling)
+    vocabulary.add(table)
+    letters = (table.flags & ALL_DIGITS) == 0
     at = 0
     for item in benchmark.items:
-        parts = [
-            table.hash[table.doc_start[d] : table.doc_start[d + 1]]
-            for d in range(at, at + 2 + len(item.options))
+        size = 2 + len(item.options)
+        bounds = [
+            slice(int(table.doc_start[d]), int(table.doc_start[d + 1]))
+            for d in range(at, at + size)
         ]
-        at += len(parts)
-        yield _entry(benchmark.name, item.id, parts, rules), benchmark.name
+        at += size
+        parts = [table.hash[b] for b in bounds]
+        named = _Named(benchmark.name, item.id, rules, vocabulary)
+        entries = named.with_numbers(parts)
+        seen = any(entry.kind != "half" for entry in entries) and named.answered(parts)
+        if not letters[bounds[0].start : bounds[-1].stop].all():
+            entries += named.without_numbers([table.hash[b][letters[b]] for b in bounds])
+        yield Forms(tuple(entries), seen, seen and named.halved(entries))
 
 
-def _entry(benchmark: str, item: str, parts: list[U64], rules: Rules) -> Entry | None:
-    question, answer = parts[0], parts[1]
-    if len(question) >= rules.long_words:
-        return Entry(benchmark, item, question, (), answer, "long")
-    others = {tuple(p.tolist()): p for p in parts[1:] if len(p)}
-    if len(question) >= GRAM:
-        most = len(question) + max((len(p) for p in others.values()), default=0)
-        if most < rules.short_evidence or (not others and len(question) < rules.alone_words):
-            return None
-        return Entry(benchmark, item, question, tuple(others.values()), answer, "question")
-    # A question of a word or two is found from its answer, or the longest option where that is
-    # too short.
-    least = max(GRAM, rules.short_evidence - len(question))
-    anchor = answer
-    if len(answer) < least:
-        anchor = max(others.values(), key=len, default=question)
-    if len(question) == 0 or len(anchor) < least:
-        return None
-    return Entry(benchmark, item, anchor, (question,), question, "answer")
+@dataclass(frozen=True, slots=True)
+class _Named:
+    benchmark: str
+    item: str
+    rules: Rules
+    vocabulary: Vocabulary
 
+    def with_numbers(self, parts: Sequence[U64]) -> list[Entry]:
+        entries = self._whole(parts, True)
+        for whole in [e.words for e in entries if e.kind in ("long", "joined")]:
+            size = max(self.rules.half_words, (len(whole) + 1) // 2 - len(whole) // _SLACK)
+            half = whole[:size]
+            rare = self.vocabulary.bits(half) >= self.rules.half_bits
+            if 2 * size <= len(whole) + 1 and rare:
+                entries.append(self._entry(half, "half", True))
+        return entries
 
-def _spell(table: WordTable, spelling: dict[int, str]) -> None:
-    hashes, first = np.unique(table.hash, return_index=True)
-    document = np.searchsorted(table.doc_start, first, side="right") - 1
-    for h, at, doc in zip(hashes.tolist(), first.tolist(), document.tolist(), strict=True):
-        if h not in spelling:
-            spelling[h] = fold(table.text(doc, at - int(table.doc_start[doc])))
+    def without_numbers(self, parts: Sequence[U64]) -> list[Entry]:
+        others = [part for part in parts[2:] if len(part) >= _NUMBERLESS_ANSWER]
+        answer = parts[1] if len(parts[1]) >= _NUMBERLESS_ANSWER else parts[1][:0]
+        return self._whole([parts[0], answer, *others], False)
+
+    def halved(self, entries: Sequence[Entry]) -> bool:
+        """Whether half of a form has `half_words` words, however it is halved."""
+        halves = [entry.words for entry in entries if entry.kind == "half"]
+        return any(
+            len(entry.words) > 2 * self.rules.half_words
+            and any(np.array_equal(half, entry.words[: len(half)]) for half in halves)
+            for entry in entries
+        )
+
+    def answered(self, parts: Sequence[U64]) -> bool:
+        """Whether question and right answer, where there is one, have words enough to be found."""
+        question, answer = parts[0], parts[1]
+        alone = len(question) >= min(self.rules.alone_words, self.rules.long_words)
+        words = len(question) + len(answer)
+        return alone or not len(answer) or words >= self.rules.short_evidence
+
+    def _whole(self, parts: Sequence[U64], numbers: bool) -> list[Entry]:
+        question, answer = parts[0], parts[1]
+        if len(question) >= self.rules.long_words:
+            return [self._entry(question, "long", numbers, answer=answer)]
+        entries = self._short(parts, numbers)
+        joined = np.concatenate([question, answer])
+        if len(question) and len(answer) and len(joined) >= self.rules.short_evidence:
+            kind: Kind = "joined" if len(joined) >= self.rules.long_words else "pair"
+            entries.append(self._entry(joined, kind, numbers, (question,), answer))
+        return entries
+
+    def _short(self, parts: Sequence[U64], numbers: bool) -> list[Entry]:
+        rules = self.rules
+        question, answer = parts[0], parts[1]
+        others = {tuple(p.tolist()): p for p in parts[1:] if len(p)}
+        if len(question) >= GRAM:
+            most = len(question) + max((len(p) for p in others.values()), default=0)
+            if most < rules.short_evidence or (not others and len(question) < rules.alone_words):
+                return []
+            return [self._entry(question, "question", numbers, tuple(others.values()), answer)]
+        # A question of a word or two is found from its answer, or the longest option where that
+        # is too short.
+        least = max(GRAM, rules.short_evidence - len(question))
+        anchor = answer
+        if len(answer) < least:
+            anchor = max(others.values(), key=len, default=question)
+        if len(question) == 0 or len(anchor) < least:
+            return []
+        return [self._entry(anchor, "answer", numbers, (question,), question)]
+
+    def _entry(
+        self,
+        words: U64,
+        kind: Kind,
+        numbers: bool,
+        others: tuple[U64, ...] = (),
+        answer: U64 | None = None,
+    ) -> Entry:
+        none = words[:0]
+        answer = none if answer is None else answer
+        return Entry(self.benchmark, self.item, words, others, answer, kind, numbers)

@@ -17,20 +17,18 @@ _MEANT: Final = {
     "mdash": "-", "lsquo": "'", "rsquo": "'", "ldquo": '"', "rdquo": '"', "hellip": " ",
     "#39": "'", "#34": '"', "#x27": "'", "#x22": '"', "#8217": "'", "#160": " ",
 }  # fmt: skip
-_MARKUP: Final = re.compile(
-    rf"</?[A-Za-z][A-Za-z0-9]{{0,15}}(?:\s[^<>]{{0,300}})?/?>|&(?:{'|'.join(_MEANT)});"
-)
+_TAG: Final = re.compile(r"</?[A-Za-z][A-Za-z0-9]{0,15}(?:\s[^<>]{0,300})?/?>")
+_ENTITY: Final = re.compile(rf"&(?:{'|'.join(_MEANT)});")
 
 
 def unmarked(text: str) -> str:
     """`text` with spaces for tags, and what they mean for entities: as many characters."""
-    if "<" not in text and "&" not in text:
-        return text
-    return _MARKUP.sub(_plain, text)
+    if "<" in text:
+        text = _TAG.sub(lambda m: " " * len(m[0]), text)
+    if "&" in text:
+        text = _ENTITY.sub(_plain, text)
+    return text
 
 
 def _plain(m: re.Match[str]) -> str:
-    found = m[0]
-    if found[0] == "<":
-        return " " * len(found)
-    return _MEANT[found[1:-1]] + _IGNORED * (len(found) - 1)
+    return _MEANT[m[0][1:-1]] + _IGNORED * (len(m[0]) - 1)

@@ -60,7 +60,7 @@ class Ngram(Stage):
     both, and drops where nothing would be left."""
 
     name = "decontaminate.ngram"
-    version = 3
+    version = 4
     kind = "decide"
     Params = NgramParams
     params: NgramParams

@@ -14,11 +14,14 @@ if TYPE_CHECKING:
 GRAM: Final = 5
 """Words of the n-grams that propose candidates."""
 
-_ODD: Final = np.array(
+ODD: Final = np.array(
     [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x27D4EB2F165667C5,
      0xD6E8FEB86659FD93],
     dtype=np.uint64,
 )  # fmt: skip
+"""Odd factors, one a place, so that the order of the words counts."""
+
+MIX: Final = np.uint64(29)
 
 
 def grams(words: U64) -> U64:
@@ -26,9 +29,9 @@ def grams(words: U64) -> U64:
     count = max(0, len(words) - GRAM + 1)
     total = np.zeros(count, np.uint64)
     for i in range(GRAM):
-        total += words[i : i + count] * _ODD[i]
-    total ^= total >> np.uint64(29)
-    total *= _ODD[0]
+        total += words[i : i + count] * ODD[i]
+    total ^= total >> MIX
+    total *= ODD[0]
     return total
 
 

@@ -21,7 +21,7 @@ Contamination") and tried on the other; see ``docs/contamination.md``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
@@ -47,7 +47,7 @@ _ANCHOR_BITS: Final = 5
 _HOLDERS: Final = 150
 """A word that more items have is no anchor."""
 
-_ANCHOR_PERCENT: Final = 35
+_ANCHOR_PERCENT: Final = 45
 """Share of the rarity of its anchors that makes an item a candidate."""
 
 _TAIL: Final = 8
@@ -75,14 +75,12 @@ class Paraphrases:
     """The long items of an index, ready to be looked for in other words."""
 
     def __init__(
-        self, items: Sequence[tuple[int, U64]], spelling: dict[int, str], rules: Rules
+        self, items: Sequence[tuple[int, U64]], stem_of: Mapping[int, str], rules: Rules
     ) -> None:
-        """`items`: entry numbers and their words; `spelling`: the folded word of each hash."""
+        """`items`: entry numbers and their words; `stem_of`: the stem of each."""
         from . import paraphrase_kernel
 
         self.rules = rules
-        spelled = sorted(spelling)
-        stem_of = {h: stems.stem(spelling[h]) for h in spelled}
         common = stems.common()
         self.items = [
             (number, words)
@@ -123,31 +121,39 @@ class Paraphrases:
         fill(unique, values[first], self._keys, self._values)
 
     def _make_postings(self, classes: int) -> None:
-        lists = [np.unique(sequence) for sequence in self._sequences]
-        holders = np.bincount(np.concatenate([*lists, np.zeros(0, np.int32)]), minlength=classes)
-        count = len(lists)
-        self._class_list = np.concatenate([*lists, np.zeros(0, np.int32)]).astype(np.int32)
-        self._class_first = np.cumsum([0, *map(len, lists)]).astype(np.int64)
-        self._class_bits = self._bits[self._class_list].astype(np.int32)
-        self._total = np.array([int(self._bits[x].sum()) for x in lists], np.int32)
-        self._width = np.array([len(s) * 5 // 4 + 10 for s in self._sequences], np.int32)
-        self._anchor_bits = np.zeros((count, ANCHORS), np.int32)
-        postings = []
-        for i, own in enumerate(lists):
-            fit = [
-                c for c in own.tolist() if holders[c] <= _HOLDERS and self._bits[c] >= _ANCHOR_BITS
-            ]
-            fit.sort(key=lambda c: (-int(self._bits[c]), int(holders[c]), c))
-            for slot, c in enumerate(fit[:ANCHORS]):
-                postings.append((c, i, slot))
-                self._anchor_bits[i, slot] = self._bits[c]
-        postings.sort()
-        table = np.array(postings, np.int64).reshape(-1, 3)
-        self._post_first = np.searchsorted(table[:, 0], np.arange(classes + 1)).astype(np.int64)
-        self._post_item = table[:, 1].astype(np.int32)
-        self._post_slot = table[:, 2].astype(np.int32)
-        needed = self._anchor_bits.sum(axis=1) * _ANCHOR_PERCENT
-        self._needed = (-(-needed // 100)).astype(np.int32)
+        count = len(self._sequences)
+        sizes = np.array([len(sequence) for sequence in self._sequences], np.int64)
+        words = np.concatenate([*self._sequences, np.zeros(0, np.int32)]).astype(np.int64)
+        pairs = np.unique(np.repeat(np.arange(count), sizes) * classes + words)
+        item, own = pairs // max(1, classes), pairs % max(1, classes)
+        bits = self._bits[own]
+        self._class_list = own.astype(np.int32)
+        self._class_first = np.searchsorted(item, np.arange(count + 1)).astype(np.int64)
+        self._class_bits = bits.astype(np.int32)
+        self._total = np.bincount(item, bits, minlength=count).astype(np.int32)
+        self._width = (sizes * 5 // 4 + 10).astype(np.int32)
+
+        holders = np.bincount(own, minlength=classes)[own]
+        fit = np.flatnonzero((holders <= _HOLDERS) & (bits >= _ANCHOR_BITS))
+        fit = fit[np.lexsort((own[fit], holders[fit], -bits[fit], item[fit]))]
+        slot = np.arange(len(fit)) - np.searchsorted(item[fit], item[fit])
+        fit, slot = fit[slot < ANCHORS], slot[slot < ANCHORS]
+        rarity = np.zeros((count, ANCHORS), np.int64)
+        rarity[item[fit], slot] = bits[fit]
+        needed = -(-rarity.sum(axis=1) * _ANCHOR_PERCENT // 100)
+        # The most frequent anchors are left out, as long as the others must still be three.
+        spare = np.maximum(0, needed - 2 * stems.RAREST - 1)
+        rest = np.cumsum(rarity[:, ::-1], axis=1)[:, ::-1]
+        rarity[(rest <= spare[:, None]) & (rarity > 0)] *= -1
+        self._needed = (needed + np.minimum(rarity, 0).sum(axis=1)).astype(np.int32)
+        self._anchor_bits = np.maximum(rarity, 0).astype(np.int32)
+        used = self._anchor_bits[item[fit], slot] > 0
+        fit, slot = fit[used], slot[used]
+
+        order = np.argsort(own[fit], kind="stable")
+        fit, slot = fit[order], slot[order]
+        self._post_first = np.searchsorted(own[fit], np.arange(classes + 1)).astype(np.int64)
+        self._post_item, self._post_slot = item[fit].astype(np.int32), slot.astype(np.int32)
 
     def find(self, table: WordTable) -> list[Match]:
         """Every item at most once a document, where most of it is, by document and entry."""
@@ -155,6 +161,20 @@ class Paraphrases:
             return []
         classes = np.empty(len(table), np.int32)
         self._kernel.classify(table.hash, self._keys, self._values, classes)
+        rows = self._scan(table, classes)
+        order = np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0]))
+        found = []
+        for (document, item), windows in groupby(rows[order].tolist(), lambda r: (r[0], r[1])):
+            first, last = int(table.doc_start[document]), int(table.doc_start[document + 1])
+            places = [(held, low - first, high - first) for _, _, low, high, held in windows]
+            best = self._judge(item, classes[first:last], places)
+            if best is not None:
+                share, low, high = best
+                found.append(Match(document, self.items[item][0], share, first + low, first + high))
+        return found
+
+    def _scan(self, table: WordTable, classes: I32) -> I64:
+        """The windows that hold enough of an item; see `paraphrase_kernel.scan`."""
         room = 1024
         while True:
             rows = np.empty((room, 5), np.int64)
@@ -165,18 +185,8 @@ class Paraphrases:
                 self.rules.paraphrase_bits, _TAIL, rows,
             )  # fmt: skip
             if n >= 0:
-                break
+                return rows[:n]
             room *= 4
-        order = np.lexsort((rows[:n, 2], rows[:n, 1], rows[:n, 0]))
-        found = []
-        for (document, item), windows in groupby(rows[order].tolist(), lambda r: (r[0], r[1])):
-            first, last = int(table.doc_start[document]), int(table.doc_start[document + 1])
-            places = [(held, low - first, high - first) for _, _, low, high, held in windows]
-            best = self._judge(item, classes[first:last], places)
-            if best is not None:
-                share, low, high = best
-                found.append(Match(document, self.items[item][0], share, first + low, first + high))
-        return found
 
     def _judge(
         self, item: int, words: I32, places: Sequence[tuple[int, int, int]]

@@ -9,7 +9,7 @@ from corpusmill.pipeline.errors import ConfigError
 
 from .overlap import GRAM
 
-METHODS: Final = ("ngram", "run", "window", "short", "part", "paraphrase")
+METHODS: Final = ("ngram", "run", "window", "short", "half", "part", "paraphrase")
 """In the order in which they are tried; an item is found by the first that fits."""
 
 
@@ -21,9 +21,13 @@ class Rules:
     `candidate_percent`: share of an item's 5-grams that makes a candidate. `long_words`: items of
     as many words or more are long, judged by ngram (`ngram_words`, `ngram_percent`), run
     (`run_words`, also the least that ngram takes; `run_percent`), window (`window_percent`;
-    below `free_words` words `order_percent`, in order) and part. For shorter ones, `alone_words`:
+    below `free_words` words `order_percent`, in order, or `pieces_percent`, three by three) and
+    part. For shorter ones, `alone_words`:
     words of a question that counts without an answer; `near_words`: how many words from the
     question the answer may begin or end; `short_evidence`: words of question and answers together.
+
+    `half_words`, `half_bits`: words, and rarity of these, that the first half of an item must have
+    to stand for it.
 
     `part_bits`: rarity that a run of words must have to stand for its item, of which it must be
     `part_percent` (0, the default: no such search). `paraphrase_bits`, `paraphrase_percent`,
@@ -38,11 +42,14 @@ class Rules:
     run_percent: int = 40
     window_percent: int = 60
     order_percent: int = 75
+    pieces_percent: int = 85
     free_words: int = 25
     long_words: int = 13
     near_words: int = 50
     short_evidence: int = 8
     alone_words: int = 8
+    half_words: int = 7
+    half_bits: int = 12
     part_percent: int = 0
     part_bits: int = 24
     paraphrase_words: int = 25
@@ -53,20 +60,27 @@ class Rules:
     def __post_init__(self) -> None:
         for name in (
             "candidate_percent", "ngram_percent", "run_percent", "window_percent", "order_percent",
-            "paraphrase_percent",
+            "pieces_percent", "paraphrase_percent",
         ):  # fmt: skip
             if not 0 < getattr(self, name) <= 100:
                 raise ConfigError(f"decontaminate: {name}={getattr(self, name)} is not in 1..100")
         for name in ("part_percent", "paraphrase_order"):
             if not 0 <= getattr(self, name) <= 100:
                 raise ConfigError(f"decontaminate: {name}={getattr(self, name)} is not in 0..100")
-        for name in ("ngram_words", "run_words", "long_words", "short_evidence", "alone_words"):
+        for name in (
+            "ngram_words",
+            "run_words",
+            "long_words",
+            "short_evidence",
+            "alone_words",
+            "half_words",
+        ):
             if getattr(self, name) < GRAM:
                 raise ConfigError(
                     f"decontaminate: {name}={getattr(self, name)} is less than {GRAM}",
                     hint=f"candidates are found by {GRAM}-grams",
                 )
-        for name in ("near_words", "free_words", "part_bits"):
+        for name in ("near_words", "free_words", "half_bits", "part_bits"):
             if getattr(self, name) < 0:
                 raise ConfigError(f"decontaminate: {name}={getattr(self, name)} is negative")
         if self.paraphrase_words and self.paraphrase_words < self.long_words:

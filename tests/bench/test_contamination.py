@@ -40,10 +40,14 @@ def test_planted_rows() -> None:
     unseen = Item("x", "Who?", "he")
     benchmark = Benchmark("b", "1", "", "0", (*items, unseen))
     rows = bench.planted_rows([benchmark], 5, None, ["one", "two"])
-    assert len(rows) == 5 * (len(bench.CHANGES) + 1)
+    assert len(rows) == 5 * (len(bench.CHANGES) + 2)
     assert {row["item"] for row in rows} == {"0", "2", "4", "6", "8"}
     assert rows[0]["text"] == f"one\n\n{items[0].question}\n{items[0].answer}\n\ntwo"
-    assert rows[0]["words"] == 13
+    assert not any(row["by_half"] for row in rows)
+    (half,) = {row["text"] for row in rows if row["change"] == "first half" and row["item"] == "0"}
+    assert half.split("\n\n")[1] == "What has the keeper of lighthouse"
+    (half,) = {r["text"] for r in rows if r["change"].endswith("question") and r["item"] == "0"}
+    assert half.split("\n\n")[1] == "What has the keeper of"
 
 
 def test_the_rule_of_gpt3() -> None:

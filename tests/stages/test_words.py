@@ -214,3 +214,14 @@ def test_fold_pieces_are_what_folds() -> None:
         last = int(u.tables().ccc[ord(u.fold(char)[-1])]) > 0 or char == "ͅ"
         assert bool(entry >> 63) == last
     assert int((pieces == 0xFFFFFFFFFFFFFFFF).sum()) < 1000
+
+
+def test_documents_picked_from_tables() -> None:
+    one, two = ["é A1 b", "", "漢字 c, d"], ["e", "f g"]
+    tables = words.tokenise(one), words.tokenise(two)
+    places = [(0, 2), (1, 0), (1, 1), (0, 0), (0, 1), (0, 1)]
+    picked_table = words.picked([(tables[t], n) for t, n in places])
+    expected = words.tokenise([(one, two)[t][n] for t, n in places])
+    for name in words.WordTable.__slots__:
+        assert np.array_equal(getattr(picked_table, name), getattr(expected, name)), name
+    assert len(words.picked([])) == 0

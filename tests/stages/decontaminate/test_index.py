@@ -180,7 +180,7 @@ def test_what_cannot_be_seen_is_counted() -> None:
     index = ContaminationIndex.build([b])
     assert index.invisible == Counter({"set": 3})
     hits = [hit for found in index.find([QUESTION, QUESTION, FILLER]) for hit in found]
-    assert coverage_report([b], hits) == [Coverage("set", "1", "CC0-1.0", 4, 1, 1)]
+    assert coverage_report([b], hits) == [Coverage("set", "1", "CC0-1.0", 4, 1, 1, 1)]
     with pytest.raises(AssetError, match="long enough"):
         ContaminationIndex.build([benchmark(Item("1", "Open jar", "pull"))])
     with pytest.raises(ConfigError, match="other"):

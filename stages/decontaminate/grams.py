@@ -1,0 +1,118 @@
+"""The n-grams of items in one table, and where a batch of texts shares enough of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from .overlap import GRAM, grams
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    U64 = npt.NDArray[np.uint64]
+    I64 = npt.NDArray[np.int64]
+
+COMMON: Final = 128
+"""An n-gram in more entries than this proposes none, unless an entry has no rarer one."""
+
+_NEAR, _FAR = 2, 5
+"""The filters have 2**k bits for each n-gram, or up to twice as many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An entry that shares enough n-grams with a document. `places`: where they begin in the
+    document; `entry_places`: where each begins in the entry."""
+
+    document: int
+    entry: int
+    places: I64
+    entry_places: I64
+
+
+class GramTable:
+    """The n-grams of `entries` (sequences of word hashes). An entry is a candidate where
+    `percent[entry]` of its n-grams stand in a document."""
+
+    def __init__(self, entries: Sequence[U64], percent: Sequence[int]) -> None:
+        self._entries = len(entries)
+        if not entries:
+            return
+        gram, entry, at = _grams_of(entries)
+        _, inverse, counts = np.unique(gram, return_inverse=True, return_counts=True)
+        often = counts[inverse]
+        rarest = np.full(len(entries), np.iinfo(np.int64).max)
+        np.minimum.at(rarest, entry, often)
+        keep = (often <= COMMON) | (often == rarest[entry])
+        gram, entry, at = gram[keep], entry[keep], at[keep]
+        order = np.lexsort((at, entry, gram))
+        self._posting_entry, self._posting_at = entry[order], at[order]
+        self._gram, first = np.unique(gram[order], return_index=True)
+        self._first = np.append(first, len(order)).astype(np.int64)
+        wanted = np.bincount(entry, minlength=len(entries)) * np.asarray(percent)
+        self._needed = -(-wanted // 100)
+        self._near, self._far = _filter(self._gram, _NEAR), _filter(self._gram, _FAR)
+
+    def candidates(self, words: U64, doc_start: I64) -> Iterator[Candidate]:
+        """Those of the documents ``words[doc_start[d]:doc_start[d + 1]]``, in their order."""
+        if not self._entries:
+            return
+        at, slot = self._look_up(words, doc_start)
+        if not len(at):
+            return
+        many = self._first[slot + 1] - self._first[slot]
+        source = np.repeat(np.arange(len(at)), many)
+        step = np.arange(len(source)) - np.repeat(np.cumsum(many) - many, many)
+        posting = self._first[slot][source] + step
+        entry, entry_at = self._posting_entry[posting], self._posting_at[posting]
+        at = at[source]
+        document = np.searchsorted(doc_start, at, side="right") - 1
+        order = np.lexsort((entry_at, at, entry, document))
+        entry, entry_at, at, document = entry[order], entry_at[order], at[order], document[order]
+        border = np.flatnonzero(np.diff(document) | np.diff(entry)) + 1
+        first = np.concatenate(([0], border))
+        last = np.concatenate((border, [len(entry)]))
+        # No more distinct grams than hits, so most pairs fall without a look at which they are.
+        enough = last - first >= self._needed[entry[first]]
+        for low, high in zip(first[enough].tolist(), last[enough].tolist(), strict=True):
+            number, own = int(entry[low]), int(document[low])
+            if len(np.unique(entry_at[low:high])) >= self._needed[number]:
+                places = at[low:high] - doc_start[own]
+                yield Candidate(own, number, places, entry_at[low:high])
+
+    def _look_up(self, words: U64, doc_start: I64) -> tuple[I64, I64]:
+        """The places in `words` where an n-gram of the table begins, and its number there."""
+        from .grams_kernel import passing
+
+        at, gram = np.empty(len(words), np.int64), np.empty(len(words), np.uint64)
+        n = passing(words, doc_start, self._near, self._far, at, gram)
+        at, gram = at[:n], gram[:n]
+        slot = np.searchsorted(self._gram, gram)
+        slot[slot == len(self._gram)] = 0
+        hit = self._gram[slot] == gram
+        return at[hit], slot[hit]
+
+
+def _grams_of(entries: Sequence[U64]) -> tuple[U64, I64, I64]:
+    """Every n-gram, the number of its entry, and where it begins there."""
+    sizes = np.array([len(words) for words in entries], np.int64)
+    last = np.cumsum(sizes)
+    gram = grams(np.concatenate(entries))
+    place = np.arange(len(gram), dtype=np.int64)
+    entry = np.repeat(np.arange(len(entries), dtype=np.int64), sizes)[: len(gram)]
+    inside = place + GRAM <= last[entry]
+    at = place - (last - sizes)[entry]
+    return gram[inside], entry[inside], at[inside]
+
+
+def _filter(gram: U64, each: int) -> npt.NDArray[np.uint8]:
+    """A bit for each value of the highest bits of `gram`, 2**`each` of them a gram or more."""
+    size = max(4, len(gram).bit_length() + each)
+    index = (gram >> np.uint64(64 - size)).astype(np.int64)
+    bits = np.zeros(1 << (size - 3), np.uint8)
+    np.bitwise_or.at(bits, index >> 3, (1 << (index & 7)).astype(np.uint8))
+    return bits
