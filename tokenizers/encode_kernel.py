@@ -25,6 +25,7 @@ from .piece_kernel import (
     place_of,
     same_bytes,
 )
+from .wide import fetch
 
 _U8, _I32, _I64, _U32, _U64 = types.uint8, types.int32, types.int64, types.uint32, types.uint64
 
@@ -34,15 +35,22 @@ KEPT = 255
 INLINE = 3
 """Most ids of a piece that are in its row."""
 
+AHEAD = 256
+"""Pieces that are looked at before the first of them is looked up."""
+
 RANK_BITS, ID_BITS = 24, 20
 """Of a slot in the table of pairs: left id, right id, rank."""
 
 NO_PAIR = (1 << RANK_BITS) - 1
 
+FILLED = 1 << 16
+"""Bytes of the bits that say which hashes any pair has."""
+
 _1, _2, _3, _32 = (np.uint64(n) for n in (1, 2, 3, 32))
 _RANK, _ID = np.uint64(RANK_BITS), np.uint64(ID_BITS)
 _NO_PAIR, _EMPTY = np.uint64(NO_PAIR), np.uint64(0xFFFFFFFFFFFFFFFF)
 _HALF = np.uint64(0xFFFFFFFF)
+_BIT, _BYTE, _FILLED = np.uint64(7), np.uint64(40), np.uint64(FILLED - 1)
 _MIX = np.uint64(0xD6E8FEB86659FD93)
 _FRONT_MASK = np.uint64(FRONT_ROWS - 1)
 _WHERE, _LAST = np.uint64(8), np.uint64(255)  # bits of a place in a short piece
@@ -50,13 +58,17 @@ _NEVER, _NO_RANK = np.uint32(0xFFFFFFFF), np.uint32(NO_PAIR << 8)
 _FAR = np.uint64(40)  # in a long one
 
 
-@kernel(_U64(array(_U64), _U64, _U64), inline=True)
-def rank_of(pairs, left, right):  # type: ignore[no-untyped-def]
-    """Rank of the merge of two ids, `NO_PAIR` if there is none."""
-    mask = np.uint64(len(pairs) - 1)
+@kernel(_U64(array(_U64), array(_U8), _U64, _U64), inline=True)
+def rank_of(pairs, filled, left, right):  # type: ignore[no-untyped-def]
+    """Rank of the merge of two ids, `NO_PAIR` if there is none: most often `filled` says so, whose
+    bits the hashes of all pairs have set."""
     key = left << _ID | right
     h = key * _MIX
-    place = (h ^ (h >> _32)) & mask
+    h ^= h >> _32
+    if not filled[(h >> _BYTE) & _FILLED] >> np.uint8(h & _BIT) & np.uint8(1):
+        return _NO_PAIR
+    mask = np.uint64(len(pairs) - 1)
+    place = h & mask
     while True:
         slot = pairs[place]
         if slot >> _RANK == key:
@@ -66,15 +78,17 @@ def rank_of(pairs, left, right):  # type: ignore[no-untyped-def]
         place = (place + _1) & mask
 
 
-@kernel(types.void(out(_U64), array(_I64), array(_I64)))
-def enter_pairs(pairs, left, right):  # type: ignore[no-untyped-def]
-    """Fills an empty table of pairs (a power of two of slots) with merges in the order of their
-    ranks."""
+@kernel(types.void(out(_U64), out(_U8), array(_I64), array(_I64)))
+def enter_pairs(pairs, filled, left, right):  # type: ignore[no-untyped-def]
+    """Fills an empty table of pairs (a power of two of slots) and its bits (`FILLED` bytes) with
+    merges in the order of their ranks."""
     mask = np.uint64(len(pairs) - 1)
     for rank in range(len(left)):
         key = np.uint64(left[rank]) << _ID | np.uint64(right[rank])
         h = key * _MIX
-        place = (h ^ (h >> _32)) & mask
+        h ^= h >> _32
+        filled[(h >> _BYTE) & _FILLED] |= np.uint8(1) << np.uint8(h & _BIT)
+        place = h & mask
         while pairs[place] != _EMPTY:
             place = (place + _1) & mask
         pairs[place] = key << _RANK | np.uint64(rank)
@@ -92,9 +106,11 @@ def listed(tokens, following, n, ids, o):  # type: ignore[no-untyped-def]
     return count
 
 
-@kernel(_I64(array(_U8), _I64, _I64, array(_U32), array(_U64), array(_U32), out(_U32), out(_U64),
-             out(_I64), out(_I64), out(_U32), _I64), inline=True)  # fmt: skip
-def merge_short(data, at, n, byte_ids, pairs, made, ranks, tokens, following, before, ids, o):  # type: ignore[no-untyped-def]
+@kernel(_I64(array(_U8), _I64, _I64, array(_U32), array(_U64), array(_U8), array(_U32),
+             out(_U32), out(_U64), out(_I64), out(_I64), out(_U32), _I64), inline=True)  # fmt: skip
+def merge_short(  # type: ignore[no-untyped-def]
+    data, at, n, byte_ids, pairs, filled, made, ranks, tokens, following, before, ids, o
+):
     """Writes the ids of the `n` bytes at `at`, up to `KEPT`, to ``ids[o:]``; returns how many.
     `made` has the id that each merge makes; the four arrays before `ids` are for its own use.
     An entry of `ranks` is a pair's rank with its place, so that the least of them is the next."""
@@ -103,7 +119,7 @@ def merge_short(data, at, n, byte_ids, pairs, made, ranks, tokens, following, be
         following[i] = i + 1
         before[i] = i - 1
         if i:
-            rank = rank_of(pairs, tokens[i - 1], tokens[i])
+            rank = rank_of(pairs, filled, tokens[i - 1], tokens[i])
             ranks[i - 1] = np.uint32(rank << _WHERE | np.uint64(i - 1))
     while True:
         least = _NEVER
@@ -119,11 +135,11 @@ def merge_short(data, at, n, byte_ids, pairs, made, ranks, tokens, following, be
         ranks[gone] = ranks[k] = _NEVER
         if after < n:
             before[after] = k
-            rank = rank_of(pairs, token, tokens[after])
+            rank = rank_of(pairs, filled, token, tokens[after])
             ranks[k] = np.uint32(rank << _WHERE | np.uint64(k))
         if k > 0:
             last = before[k]
-            rank = rank_of(pairs, tokens[last], token)
+            rank = rank_of(pairs, filled, tokens[last], token)
             ranks[last] = np.uint32(rank << _WHERE | np.uint64(last))
     return listed(tokens, following, n, ids, o)
 
@@ -157,8 +173,9 @@ def pop(heap, size):  # type: ignore[no-untyped-def]
     return least
 
 
-@kernel(_I64(array(_U8), _I64, _I64, array(_U32), array(_U64), array(_U32), out(_U32), _I64))
-def merge_long(data, at, n, byte_ids, pairs, made, ids, o):  # type: ignore[no-untyped-def]
+@kernel(_I64(array(_U8), _I64, _I64, array(_U32), array(_U64), array(_U8), array(_U32), out(_U32),
+             _I64))  # fmt: skip
+def merge_long(data, at, n, byte_ids, pairs, filled, made, ids, o):  # type: ignore[no-untyped-def]
     """`merge_short` for any length, in n log n steps. An entry of the heap (rank, place) counts
     only as long as the pair at its place has that rank."""
     tokens = np.empty(n, dtype=np.uint64)
@@ -171,7 +188,7 @@ def merge_long(data, at, n, byte_ids, pairs, made, ids, o):  # type: ignore[no-u
         following[i] = i + 1
         before[i] = i - 1
         if i:
-            ranks[i - 1] = rank_of(pairs, tokens[i - 1], tokens[i])
+            ranks[i - 1] = rank_of(pairs, filled, tokens[i - 1], tokens[i])
             if ranks[i - 1] != _NO_PAIR:
                 push(heap, size, ranks[i - 1] << _FAR | np.uint64(i - 1))
                 size += 1
@@ -188,10 +205,10 @@ def merge_long(data, at, n, byte_ids, pairs, made, ids, o):  # type: ignore[no-u
         ranks[gone] = ranks[k] = _NO_PAIR
         if after < n:
             before[after] = k
-            ranks[k] = rank_of(pairs, token, tokens[after])
+            ranks[k] = rank_of(pairs, filled, token, tokens[after])
         last = before[k]
         if last >= 0:
-            ranks[last] = rank_of(pairs, tokens[last], token)
+            ranks[last] = rank_of(pairs, filled, tokens[last], token)
         for place in (k, last):
             if place >= 0 and ranks[place] != _NO_PAIR:
                 push(heap, size, ranks[place] << _FAR | np.uint64(place))
@@ -199,12 +216,63 @@ def merge_long(data, at, n, byte_ids, pairs, made, ids, o):  # type: ignore[no-u
     return listed(tokens, following, n, ids, o)
 
 
+@kernel(_I64(array(_U8), array(_I64), array(_U8), array(_U8), _I64, _I64, _I64, _I64, array(_U64),
+             array(_U64), out(_I64), out(_U64)), inline=True)  # fmt: skip
+def look_ahead(  # type: ignore[no-untyped-def]
+    data, borders, classes, kinds, style, digits, text, at, table, front, stops, numbers
+):
+    """Where the next pieces end, up to `AHEAD`, and of those to be looked up the two numbers and
+    the hash. Rows that will be needed are asked for, as memory takes longer to answer than all
+    else that is done for a piece. Returns how many pieces there are."""
+    mask = np.uint64(len(table) // COLUMNS - 1)
+    count = np.int64(0)
+    end = borders[text + 1]
+    while count < AHEAD:
+        while at == end:
+            text += 1
+            if text + 1 == len(borders):
+                return count
+            end = borders[text + 1]
+        stop = next_end(data, at, end, classes, kinds, style, digits)
+        stops[count] = stop
+        if stop - at <= KEPT:
+            low, high = numbers_of(data, at, stop)
+            place = place_of(low, high)
+            numbers[3 * count], numbers[3 * count + 1], numbers[3 * count + 2] = low, high, place
+            near = (place & _FRONT_MASK) << _2
+            if front[near] != low or front[near + _1] != high:
+                fetch(table, (place & mask) << _2)
+        count += 1
+        at = stop
+    return count
+
+
+@kernel(types.void(out(_U64), _U64, _U64, _U64, array(_U8), _I64, _I64, _I64, out(_U32), out(_U8),
+                   out(_I64)), inline=True)  # fmt: skip
+def enter(table, row, low, high, data, at, n, count, store, arena, state):  # type: ignore[no-untyped-def]
+    """Makes a row of a piece whose `count` ids stand at the free end of `store`."""
+    stored, used = state[4], state[5]
+    table[row], table[row + _1] = low, high
+    if count <= INLINE and high < LONG:
+        table[row + _2] = np.uint64(store[stored]) | np.uint64(store[stored + 1]) << _32
+        table[row + _3] = np.uint64(count) | np.uint64(store[stored + 2]) << _32
+    else:
+        table[row + _2] = np.uint64(stored) | np.uint64(used) << _32
+        table[row + _3] = np.uint64(count)
+        state[4] += count
+        if high >= LONG:
+            for k in range(n):
+                arena[used + k] = data[at + k]
+            state[5] += n
+    state[3] += 1
+
+
 @kernel(types.void(array(_U8), array(_I64), array(_U8), array(_U8), _I64, _I64, array(_U32),
-                   array(_U64), array(_U32), out(_I64), out(_U64), out(_U32), out(_U8), out(_U32),
-                   out(_I64)))  # fmt: skip
+                   array(_U64), array(_U8), array(_U32), out(_I64), out(_U64), out(_U32),
+                   out(_U8), out(_U32), out(_I64)))  # fmt: skip
 def encode(  # type: ignore[no-untyped-def]
-    data, borders, classes, kinds, style, digits, byte_ids, pairs, made, state, table, store, arena,
-    ids, ends,
+    data, borders, classes, kinds, style, digits, byte_ids, pairs, filled, made, state, table,
+    store, arena, ids, ends,
 ):  # fmt: skip
     """Writes the ids of the texts between `borders` in `data` to `ids`, which has room for as many
     as there are bytes and `INLINE` more, and where each text's end there to `ends`.
@@ -217,22 +285,28 @@ def encode(  # type: ignore[no-untyped-def]
     front = np.zeros(FRONT_ROWS * COLUMNS, dtype=np.uint64)
     ranks, tokens = np.empty(KEPT, dtype=np.uint32), np.empty(KEPT, dtype=np.uint64)
     following, before = np.empty(KEPT, dtype=np.int64), np.empty(KEPT, dtype=np.int64)
+    stops, numbers = np.empty(AHEAD, dtype=np.int64), np.empty(3 * AHEAD, dtype=np.uint64)
     text, at, o = state[0], state[1], state[2]
-    rows, stored, used = state[3], state[4], state[5]
-    full = 0
-    while text < len(ends) and not full:
-        end = borders[text + 1]
-        while at < end:
-            stop = next_end(data, at, end, classes, kinds, style, digits)
-            n = stop - at
+    while text < len(ends):
+        pieces = look_ahead(
+            data, borders, classes, kinds, style, digits, text, at, table, front, stops, numbers
+        )
+        for piece in range(pieces):
+            while at == borders[text + 1]:
+                ends[text] = o
+                text += 1
+            n = stops[piece] - at
             if n > KEPT:
-                o += merge_long(data, at, n, byte_ids, pairs, made, ids, o)
-                at = stop
+                o += merge_long(data, at, n, byte_ids, pairs, filled, made, ids, o)
+                at += n
                 continue
-            low, high = numbers_of(data, at, stop)
-            place = place_of(low, high)
+            low, high = numbers[3 * piece], numbers[3 * piece + 1]
+            place = numbers[3 * piece + 2]
             near = (place & _FRONT_MASK) << _2
-            if front[near] != low or front[near + _1] != high or high >= LONG:
+            known = front[near] == low and front[near + _1] == high
+            if known and high >= LONG:
+                known = same_bytes(data, at, arena, np.int64(front[near + _2] >> _32), n)
+            if not known:
                 while True:
                     row = (place & mask) << _2
                     if table[row + _1] == high and table[row] == low:
@@ -241,39 +315,19 @@ def encode(  # type: ignore[no-untyped-def]
                             break
                     elif table[row + _1] == 0:
                         if (
-                            np.uint64(2 * rows) > mask
-                            or stored + KEPT > len(store)
-                            or used + KEPT > len(arena)
+                            np.uint64(2 * state[3]) > mask
+                            or state[4] + KEPT > len(store)
+                            or state[5] + KEPT > len(arena)
                         ):
-                            full = 1
-                        if full:
-                            break
+                            state[0], state[1], state[2] = text, at, o
+                            return
                         count = merge_short(
-                            data, at, n, byte_ids, pairs, made, ranks, tokens, following, before,
-                            store, stored,
+                            data, at, n, byte_ids, pairs, filled, made, ranks, tokens, following,
+                            before, store, state[4],
                         )  # fmt: skip
-                        table[row], table[row + _1] = low, high
-                        if count <= INLINE and high < LONG:
-                            table[row + _2] = np.uint64(store[stored])
-                            if count > 1:
-                                table[row + _2] |= np.uint64(store[stored + 1]) << _32
-                            table[row + _3] = np.uint64(count)
-                            if count > 2:
-                                table[row + _3] |= np.uint64(store[stored + 2]) << _32
-                        else:
-                            table[row + _2] = np.uint64(stored)
-                            if high >= LONG:
-                                table[row + _2] |= np.uint64(used) << _32
-                                for k in range(at, stop):
-                                    arena[used] = data[k]
-                                    used += 1
-                            table[row + _3] = np.uint64(count)
-                            stored += count
-                        rows += 1
+                        enter(table, row, low, high, data, at, n, count, store, arena, state)
                         break
                     place += _1
-                if full:
-                    break
                 front[near], front[near + _1] = low, high
                 front[near + _2], front[near + _3] = table[row + _2], table[row + _3]
             two, last = front[near + _2], front[near + _3]
@@ -286,9 +340,8 @@ def encode(  # type: ignore[no-untyped-def]
                 for k in range(count):
                     ids[o + k] = store[begin + k]
             o += count
-            at = stop
-        if not full:
+            at += n
+        while text < len(ends) and at == borders[text + 1]:
             ends[text] = o
             text += 1
     state[0], state[1], state[2] = text, at, o
-    state[3], state[4], state[5] = rows, stored, used

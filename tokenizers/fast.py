@@ -25,7 +25,7 @@ MOST_ROWS = 1 << 22
 """Rows of the table of pieces (32 bytes each) at most, half of them in use. When it is full, it is
 emptied: what it holds is only what has been worked out already."""
 
-_FIRST_ROWS = 1 << 16
+_FIRST_ROWS = 1 << 18
 _PLAIN = {
     "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
     "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False, "ignore_merges": False,
@@ -79,7 +79,8 @@ class Loops:
         self._made = np.array([vocab[a + b] for a, b in merges], dtype=np.uint32)
         slots = 1 << max(10, (2 * len(merges)).bit_length())
         self._pairs = np.full(slots, 0xFFFFFFFFFFFFFFFF, dtype=np.uint64)
-        kernel.enter_pairs(self._pairs, left, right)
+        self._filled = np.zeros(kernel.FILLED, dtype=np.uint8)
+        kernel.enter_pairs(self._pairs, self._filled, left, right)
         self._table = np.zeros(_FIRST_ROWS * COLUMNS, dtype=np.uint64)
         self._store = np.zeros(1 << 16, dtype=np.uint32)
         self._arena = np.zeros(1 << 16, dtype=np.uint8)
@@ -108,8 +109,8 @@ class Loops:
         state = np.array([0, borders[0], 0, *self._used], dtype=np.int64)
         while True:
             self._kernel.encode(
-                data, borders, *self._walk, self._byte_ids, self._pairs, self._made, state,
-                self._table, self._store, self._arena, self._room, ends,
+                data, borders, *self._walk, self._byte_ids, self._pairs, self._filled,
+                self._made, state, self._table, self._store, self._arena, self._room, ends,
             )  # fmt: skip
             self._used = state[3:].tolist()
             if state[0] == len(ends):
@@ -128,7 +129,7 @@ class Loops:
                 self._table.fill(0)
                 self._used = [0, 0, 0]
                 return
-            larger = np.zeros(4 * len(self._table), dtype=np.uint64)
+            larger = np.zeros(2 * len(self._table), dtype=np.uint64)
             refill(larger, self._table)
             self._table = larger
         if stored + most_bytes > len(self._store):

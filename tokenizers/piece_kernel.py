@@ -188,10 +188,11 @@ def numbers_of(data, at, stop):  # type: ignore[no-untyped-def]
             high = high << _8 | low >> _56
             low = low << _8 | np.uint64(data[k])
         return low, high | n << _56
-    for k in range(at, stop):
-        low = (low ^ np.uint64(data[k])) * _MIX
+    for k in range(at, stop - 8, 8):
+        low = (low ^ load64(data, k)) * _MIX
         low ^= low >> _32
-    return low, n | LONG
+    low = (low ^ load64(data, stop - 8)) * _TURN
+    return low ^ low >> _32, n | LONG
 
 
 @kernel(_U64(_U64, _U64), inline=True)
@@ -204,10 +205,11 @@ def place_of(low, high):  # type: ignore[no-untyped-def]
 
 @kernel(types.boolean(array(_U8), _I64, array(_U8), _I64, _I64), inline=True)
 def same_bytes(data, at, other, begin, n):  # type: ignore[no-untyped-def]
+    """Whether two long pieces of `n` bytes are the same."""
     k = np.int64(0)
-    while k < n and data[at + k] == other[begin + k]:
-        k += 1
-    return k == n
+    while k < n - 8 and load64(data, at + k) == load64(other, begin + k):
+        k += 8
+    return k >= n - 8 and load64(data, at + n - 8) == load64(other, begin + n - 8)
 
 
 @kernel(types.void(out(_U64), array(_U64)))

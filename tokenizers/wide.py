@@ -1,4 +1,4 @@
-"""Two machine instructions that numba has no name for. Import inside functions only."""
+"""Machine instructions that numba has no name for. Import inside functions only."""
 
 from __future__ import annotations
 
@@ -43,3 +43,24 @@ def zeros_below(typing_context: Any, number: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
 
     return types.uint64(types.uint64), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def fetch(typing_context: Any, table: Any, at: Any) -> Any:
+    """Asks for element `at` of an array of 64-bit numbers, so that it is near when it is read."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = ir.IntType(32)
+        place = builder.gep(
+            context.make_array(signature.args[0])(context, builder, arguments[0]).data,
+            [arguments[1]],
+        )
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), word, word, word])
+        name = "llvm.prefetch.p0"
+        known = builder.module.globals
+        function = known[name] if name in known else ir.Function(builder.module, kind, name)
+        place = builder.bitcast(place, ir.IntType(8).as_pointer())
+        builder.call(function, [place, word(0), word(3), word(1)])  # to read, to keep, data
+        return context.get_dummy_value()
+
+    return types.void(table, types.uint64), code
