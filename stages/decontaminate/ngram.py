@@ -16,6 +16,7 @@ from typing import Literal
 from corpusmill.pipeline.document import Document, Drop, Outcome
 from corpusmill.pipeline.errors import ConfigError, StageError
 from corpusmill.pipeline.stage import Asset, SignalType, Stage
+from corpusmill.stages.measure.text_tables import known_words
 
 from .benchmarks import Benchmark, load
 from .index import ContaminationIndex, Hit
@@ -87,7 +88,8 @@ class Ngram(Stage):
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         if self._index is None:
             raise StageError("decontaminate.ngram: apply before setup")
-        found = self._index.find([document.text for document in batch])
+        texts = [document.text for document in batch]
+        found = self._index.find(texts, known_words(texts))
         return [
             self._one(document, [h for h in hits if h.name not in self.params.public])
             for document, hits in zip(batch, found, strict=True)

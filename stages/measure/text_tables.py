@@ -11,6 +11,7 @@ word, and the same fractions then mean about the same.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -99,6 +100,23 @@ def word_counts(texts: Sequence[str]) -> WordCounts:
     if _last.words is None:
         _last.words = _count_words(texts)
     return _last.words
+
+
+def known_words(texts: Sequence[str]) -> words.WordTable | None:
+    """The words of `texts` where those were in the last batch, in the same order, as after filters
+    that dropped some of it; else None."""
+    if _last.texts is None or _last.words is None:
+        return None
+    if len(texts) == len(_last.texts) and all(map(operator.is_, texts, _last.texts)):
+        return _last.words.table
+    places = []
+    rest = enumerate(_last.texts)
+    for text in texts:
+        at = next((n for n, known in rest if known is text), None)
+        if at is None:
+            return None
+        places.append((_last.words.table, at))
+    return words.picked(places)
 
 
 def line_counts(texts: Sequence[str]) -> LineCounts:

@@ -208,3 +208,16 @@ def test_sentences() -> None:
     assert sentences("「一。」二") == 2
     assert sentences("Wait... What?") == 2
     assert sentences("!!! ???") == 0  # no word
+
+
+def test_words_of_the_last_batch_are_known() -> None:
+    texts = [f"a text of {n} words" for n in ("four", "five", "six")]
+    table = text_tables.word_counts(texts).table
+    assert text_tables.known_words(list(texts)) is table
+    some = text_tables.known_words([texts[0], texts[2]])
+    assert some is not None
+    assert [some.text(1, n) for n in range(5)] == ["a", "text", "of", "six", "words"]
+    assert text_tables.known_words([texts[2], texts[0]]) is None  # in another order
+    assert text_tables.known_words([*texts, "more"]) is None
+    text_tables.word_counts(["another"])
+    assert text_tables.known_words(texts) is None
