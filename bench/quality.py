@@ -22,12 +22,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
+
 from corpusmill.classifiers.baselines import Ablation, ablation
 from corpusmill.classifiers.fasttext_models import load_model
+from corpusmill.classifiers.grade import features, signal_names
 from corpusmill.classifiers.linear_model import load_linear
-from corpusmill.classifiers.metrics import auc, spearman
+from corpusmill.classifiers.metrics import auc, keep_threshold, precision_recall, spearman
 from corpusmill.classifiers.quality_text import scores
 from corpusmill.classifiers.train import train_classifier
+from corpusmill.classifiers.train_grade import held_out, measured
 from corpusmill.pipeline.progress import to_stderr as say
 
 from . import texts
@@ -35,6 +39,10 @@ from .grades import Graded, graded
 from .harness import ROOT, Bar, Report, finish, parser
 
 ROUNDS, QUICK_ROUNDS = 5, 3
+GOOD = 3.0
+"""Grade from which on a page is useful to its readers."""
+FOLDS, PENALTY = 10, 10.0
+"""As in configs/classifiers/grade.yaml."""
 CONFIGS = {"linear": "quality_linear.yaml", "fasttext": "quality.yaml"}
 IN_LABELS = ("docs.snake-lang.example", "docs.elephantdb.example", "httpd-manual.example")
 Side = Callable[[Sequence[str]], list[float]]
@@ -80,19 +88,35 @@ def guess_rows(name: str, figures: Ablation) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+def grades_held_out(pages: Sequence[Graded]) -> list[float]:
+    """The grade of each page by a model of `classifiers.grade` that has not seen its host."""
+    names = signal_names()
+    x = np.array([features(doc, names) for doc in measured([p.text for p in pages])])
+    means = np.array([sum(p.grades) / 2 for p in pages])
+    hosts = [urlsplit(p.url).hostname or "" for p in pages]
+    return [float(grade) for grade in held_out(x, means, hosts, FOLDS, PENALTY)]
+
+
 def grade_rows(sides: dict[str, Side], pages: Sequence[Graded]) -> list[dict[str, Any]]:
-    """How each model ranks the graded pages, all of them and the natural ones, by Spearman's
-    correlation with the mean grade; beside it the length, and one reader by the other."""
+    """How each model ranks the graded pages, all of them and the natural ones: Spearman's
+    correlation with the mean grade, AUC for a grade of `GOOD` or more, and the share of such pages
+    in the better half; beside it the length, and one reader by the other."""
+    ranked = {side: ask([p.text for p in pages]) for side, ask in sides.items()}
+    ranked["grade, hosts held out"] = grades_held_out(pages)
+    ranked["length alone"] = [float(len(p.text)) for p in pages]
     rows: list[dict[str, Any]] = []
-    for name, some in (("graded", pages), ("graded, natural", [p for p in pages if p.natural])):
-        means = [sum(p.grades) / 2 for p in some]
-        ranked = {side: ask([p.text for p in some]) for side, ask in sides.items()}
-        ranked["length alone"] = [float(len(p.text)) for p in some]
-        rows += [
-            {"side": side, "set": name, "spearman": spearman(values, means)}
-            for side, values in ranked.items()
-        ]
-        both = spearman([p.grades[0] for p in some], [p.grades[1] for p in some])
+    for name, natural in (("graded", False), ("graded, natural", True)):
+        some = [i for i, page in enumerate(pages) if page.natural or not natural]
+        means = [sum(pages[i].grades) / 2 for i in some]
+        good = [mean >= GOOD for mean in means]
+        for side, every in ranked.items():
+            values = [every[i] for i in some]
+            half = keep_threshold(values, 0.5)
+            rows.append({
+                "side": side, "set": name, "spearman": spearman(values, means),
+                "auc": auc(values, good), "precision": precision_recall(values, good, half)[0],
+            })  # fmt: skip
+        both = spearman(*([pages[i].grades[reader] for i in some] for reader in (0, 1)))
         rows.append({"side": "one reader by the other", "set": name, "spearman": both})
     return rows
 
@@ -174,6 +198,7 @@ def measure(args: argparse.Namespace) -> Report:
             "calibration_error",
             "mean",
             "spearman",
+            "precision",
             "texts_per_s",
         ),
         notes=[

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,6 +79,19 @@ def fit(x: Floats, grades: Floats, penalty: float) -> tuple[Floats, float]:
     return weights, float(grades.mean() - middle @ weights)
 
 
+def held_out(
+    x: Floats, grades: Floats, groups: Sequence[str], folds: int, penalty: float
+) -> Floats:
+    """The grade of each row by a model that has not seen its group, nor the others of its fold."""
+    found = np.zeros(len(grades))
+    names = sorted(set(groups))
+    for fold in range(folds):
+        aside = np.isin(groups, names[fold::folds])
+        weights, intercept = fit(x[~aside], grades[~aside], penalty)
+        found[aside] = np.clip(x[aside] @ weights + intercept, 0, MOST)
+    return found
+
+
 def train_grade(config: GradeConfig, base: Path, out: Path) -> dict[str, Any]:
     """Trains, judges and writes ``model.json`` and ``card.json`` to `out`; returns the card.
 
@@ -92,11 +106,7 @@ def train_grade(config: GradeConfig, base: Path, out: Path) -> dict[str, Any]:
     names = signal_names()
     docs = measured([r.text for r in rows])
     x = np.array([features(doc, names) for doc in docs])
-    found = np.zeros(len(rows))
-    for fold in range(config.folds):
-        aside = np.isin([r.group for r in rows], groups[fold :: config.folds])
-        weights, intercept = fit(x[~aside], grades[~aside], config.penalty)
-        found[aside] = np.clip(x[aside] @ weights + intercept, 0, MOST)
+    found = held_out(x, grades, [r.group for r in rows], config.folds, config.penalty)
     weights, intercept = fit(x, grades, config.penalty)
     model = GradeModel(names, tuple(round(float(w), 6) for w in weights), round(intercept, 6))
     out.mkdir(parents=True, exist_ok=True)

@@ -201,18 +201,15 @@ class Judges:
 
     def ask(self, texts: Sequence[str]) -> list[tuple[Verdict, Opinion]]:
         """The verdict on each text, and our model's opinion."""
-        found = self._judged([self.read(text) for text in texts])
+        parts = [self.read(text) for text in texts]
+        opinions = self._model.ask(parts)
         mixed = [
-            i for i, (_, own) in enumerate(found)
+            i for i, own in enumerate(opinions)
             if own.second_share >= MIXED and len(texts[i]) > self._chars
         ]  # fmt: skip
-        closer = self._judged([self.read(texts[i], CLOSER) for i in mixed])
-        for i, verdict in zip(mixed, closer, strict=True):
-            found[i] = verdict
-        return found
-
-    def _judged(self, parts: list[str]) -> list[tuple[Verdict, Opinion]]:
-        opinions = self._model.ask(parts)
+        closer = [self.read(texts[i], CLOSER) for i in mixed]
+        for i, part, own in zip(mixed, closer, self._model.ask(closer), strict=True):
+            parts[i], opinions[i] = part, own
         verdicts = [settled(part, own) for part, own in zip(parts, opinions, strict=True)]
         open_ones = [i for i, verdict in enumerate(verdicts) if verdict is None]
         firsts: dict[int, First] = {}

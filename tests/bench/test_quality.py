@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from bench import quality as bench
+from bench.grades import Graded
 
 
 def figures(**values: float | None) -> Any:
@@ -28,3 +31,25 @@ def test_bars() -> None:
         ("source alone", 0.8, 0.5),
         ("length alone", 0.5, 0.75),
     ]
+
+
+@pytest.mark.slow
+def test_rows_of_graded_pages() -> None:
+    """Two kinds of page on each of ten hosts: the grades follow their length, and no other side."""
+    short, long = (
+        "Menu. Home. Next.",
+        "The careful study of nature takes time, and a good eye. " * 8,
+    )
+    pages = [
+        Graded(f"https://host{n}.example/{kind}", text + f" Page {n}.", (grade, grade), n % 2 == 0)
+        for n in range(10)
+        for kind, text, grade in (("menu", short, 1), ("text", long, 4))
+    ]
+    rows = bench.grade_rows({"by host": lambda texts: [i // 2 for i in range(len(texts))]}, pages)
+    assert len(rows) == 8
+    found = {(row["side"], row["set"]): row for row in rows}
+    best = found["grade, hosts held out", "graded"]
+    assert (best["auc"], best["precision"]) == (1.0, 1.0)
+    blind = found["by host", "graded, natural"]
+    assert (blind["auc"], blind["precision"]) == (0.5, 0.5)
+    assert found["one reader by the other", "graded"]["spearman"] == 1.0
