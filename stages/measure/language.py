@@ -1,7 +1,7 @@
 """Which language a text is in, by judges that need no download.
 
-Read are `Params.chars` characters of a text, in pieces from its beginning to its end, and four times
-as many where a fifth of the letters in those is in a second language. The judges:
+Read are `Params.chars` characters of a text, in pieces from its beginning to its end, and four
+times as many where a fifth of the letters in those is in a second language. The judges:
 
 - **Script.** A script that one language alone writes (Greek, Thai, Hangul …) settles it, and kana
   Japanese. Where letters of a non-Latin script are a quarter of the text or more, by bytes, Latin
