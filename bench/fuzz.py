@@ -28,6 +28,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from corpusmill.pipeline.progress import to_stderr as say
+from corpusmill.stages.extract.blocks import passes
 
 from . import fuzz_checks as checks
 from .fuzz_inputs import (
@@ -157,6 +158,8 @@ class Feeder:
 
     def __init__(self, name: str, target: Target, seed: int, keep: Path | None) -> None:
         target.prepare()
+        if name == "pages":
+            passes.warm()  # no input is to blame for what compiling takes
         self.name, self.target = name, target
         self._keep = keep / name if keep is not None else None
         self._pool = seeds(name)
@@ -167,7 +170,7 @@ class Feeder:
         """Feeds inputs for so many CPU seconds."""
         began = time.process_time()
         while (took := time.process_time() - began) < seconds:
-            self._feed(next(self._inputs), self.target.seconds + took)
+            self.feed(next(self._inputs), self.target.seconds + took)
         self.target.seconds += took
 
     def _drawn(self, draw: random.Random) -> Iterator[bytes]:
@@ -177,7 +180,8 @@ class Feeder:
             wrap = self.target.wrap
             yield wrap(draw, data) if wrap is not None else data
 
-    def _feed(self, data: bytes, now: float) -> None:
+    def feed(self, data: bytes, now: float = 0.0) -> None:
+        """Feeds one input; `now` are the target's CPU seconds until here."""
         target, tracer = self.target, self._tracer
         tracer.fresh = False
         at = time.process_time()

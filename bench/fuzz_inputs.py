@@ -7,7 +7,7 @@ import itertools
 import random
 import re
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -215,7 +215,7 @@ def _member(draw: random.Random, data: bytes) -> bytes:
         out = draw.choice((
             out + bytes(9), out + b"\0" + out[1:], out + out[-8:], out[:-1], out[:-8] + bytes(8),
             out[:-4] + b"\xff\xff\0\0", out + out[5:], out + b"\x1f\x8b\x08",
-            gzip.compress(b"") + out,
+            gzip.compress(b"", mtime=0) + out,
         ))  # fmt: skip
     return out
 
@@ -299,6 +299,33 @@ def seeds(name: str) -> list[bytes]:
     return [*kept(name), *_made(name)]
 
 
+def _kinds() -> Iterator[bytes]:
+    """A record of each kind that sources treat in a way of its own."""
+    page = b"<!doctype html><html lang=de><title>t</title><p>text"
+    http = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+    shut = b"Content-Encoding: gzip\r\n\r\n"
+    for kind, more, block in (
+        ("conversion", "Content-Type: text/plain\r\n", b"some text"),
+        ("conversion", "", b" "),
+        ("conversion", "", b"\xff"),
+        ("resource", "Content-Type: text/html\r\n", page),
+        ("resource", "Content-Type: text/css\r\n", b"a {}"),
+        ("response", "WARC-Truncated: length\r\n", http + b"\r\n" + page),
+        ("response", "", http + shut + gzip.compress(page, mtime=0)),
+        ("response", "", http + shut + b"\x1f\x8b\x08" + b"\xff" * 9),
+        ("response", "", http + shut + gzip.compress(bytes(900_000), mtime=0)),
+        ("response", "", http + b"\r\n"),
+        ("response", "", http.replace(b"200", b"301") + b"\r\n"),
+        ("response", "", http.replace(b"200", b"404") + b"\r\n"),
+        ("response", "", http + b"\r\n%PDF-1.4"),
+        ("response", "Content-Type: text/dns\r\n", b"a.example. IN A 192.0.2.1"),
+        ("revisit", "WARC-Profile: http://a.example/identical\r\n", b""),
+        ("unheard-of", "", b""),
+    ):
+        head = f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: http://a.example/\r\n{more}"
+        yield f"{head}Content-Length: {len(block)}\r\n\r\n".encode() + block + b"\r\n\r\n"
+
+
 def large(name: str) -> list[bytes]:
     """Inputs that are fed once, as they are: changes of them would take too long."""
     return [_wrong_length(n) for n in range(8)] if name == "records" else []
@@ -325,11 +352,12 @@ def _made(name: str) -> list[bytes]:
         )
         opened = [gzip.decompress(p) for p in plain if p.startswith(b"\x1f\x8b") and _whole(p)]
         return [
+            *([b"".join(_kinds())] if name == "sources" else []),
             record * 3,
             long + record,
             b"WARC/1.0\r\nContent-Length: 99999\r\n\r\n" + b"z" * 300 + b"\r\n\r\n" + record,
             record + bytes(512) + record,
-            gzip.compress(record) + bytes(512) + gzip.compress(record),
+            gzip.compress(record, mtime=0) + bytes(512) + gzip.compress(record, mtime=0),
             b"no archive",
             *(p[:8000] for p in plain if not p.startswith(b"\x1f\x8b")),
             *opened,
@@ -349,7 +377,7 @@ def _made(name: str) -> list[bytes]:
             brotli.compress(text),
             deflate.compress(text) + deflate.flush(),
             zstandard.compress(text),
-            gzip.compress(bytes(900_000)),
+            gzip.compress(bytes(900_000), mtime=0),
             zlib.compress(bytes(900_000)),
             brotli.compress(bytes(900_000)),
             zstandard.compress(bytes(900_000)),
