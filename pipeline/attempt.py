@@ -14,6 +14,7 @@ from .context import partition_of
 from .durable import fault_point, move_into_place, new_attempt, sync_file
 from .errors import IntegrityError
 from .identity import sha256_file
+from .peak import peak_bytes, start_again
 from .tables import TableWriter
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Attempt:
 
     def __enter__(self) -> Attempt:
         fault_point("open")
+        start_again()
         self.scratch.mkdir(parents=True)
         return self
 
@@ -94,6 +96,8 @@ class Attempt:
                 raise IntegrityError(f"the output file {name!r} was announced and not written")
             entries.append(self._place(path, name, path.suffix, "data"))
         self.commit.files = entries
+        if (memory := peak_bytes()) is not None:
+            self.commit.counts["memory"] = memory
         self.commit.provenance = {
             "attempt": self.name, "pid": os.getpid(),
             "started": _utc(self._started), "finished": _utc(time.time()),

@@ -60,6 +60,10 @@ class PhaseFolder:
         return self.root / "cleaned"
 
 
+_CIRCUMSTANCE = ("cpu", "memory")
+"""Counts that another machine has otherwise: in no digest."""
+
+
 @dataclass
 class Commit:
     """The record of one finished task."""
@@ -83,7 +87,7 @@ class Commit:
         """Digest of what the task made, whoever made it."""
         return fingerprint({
             "key": self.key, "task": self.task, "files": self.files, "inputs": self.inputs,
-            "counts": {k: v for k, v in self.counts.items() if k != "cpu"},
+            "counts": {k: v for k, v in self.counts.items() if k not in _CIRCUMSTANCE},
             "balances": self.balances, "notes": self.notes,
         })  # fmt: skip
 

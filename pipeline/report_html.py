@@ -23,6 +23,7 @@ from .plots import Series, bars, curve, histogram, number
 from .registry import build
 from .report import human, report_lines
 from .report_looks import looks, overlap_tables
+from .report_models import model_cards, tokenizer_audit
 from .report_reading import dropped_pages, kept_pages, masked_pages, token_pages
 from .samples import dropped_samples, kept_samples
 from .stage import Side, Stage
@@ -79,8 +80,10 @@ def html_report(root: Path) -> str:
         ("dropped", "Dropped pages to read", dropped_pages(dropped)),
         ("pii", "Personal data that was masked", masked_pages(run, kept, base)),
         ("mix", "Mix and shards", _mix(lock, root)),
+        ("models", "Models that judged", model_cards(plan)),
+        ("audit", "The tokenizer's audit", tokenizer_audit(run, root)),
         ("tokens", "Text as the tokenizer cuts it", token_pages(run, root)),
-        ("time", "Time", _time(ledger)),
+        ("time", "Time and memory", _time(ledger) + _phases(run)),
     ]
     return _page(plan, lock, sections)
 
@@ -235,6 +238,7 @@ def _made_of(kept: Sequence[Mapping[str, Any]], base: str) -> str:
     text = ""
     for name, title in (
         ("host", "Hosts"), ("lang", "Languages"), ("page_type", "Types of page"),
+        ("topic", "Topics"), ("format", "Formats"), ("quality_bucket", "Quality buckets"),
         ("licence", "Licences that pages state"), ("year", "Years of the crawl"),
         ("charset_rule", "How the charset was chosen"), ("extract_path", "How text was extracted"),
         ("cluster_size", "Near-duplicates of a document, itself included"),
@@ -287,6 +291,20 @@ def _time(ledger: Mapping[str, Any]) -> str:
     rows.sort(key=lambda r: -r[1])
     drawn = bars([(n, v, f"{v:.3f} s") for n, v in rows if v > 0], "CPU seconds by step")
     return figure(drawn, "all tasks of the run, as they were when they were first done")
+
+
+def _phases(run: RunFolder) -> str:
+    """Tasks, CPU seconds and the largest task's memory of each phase that is done."""
+    rows = []
+    for phase in run.plan.phases:
+        if not run.phase_folder(phase).seal().exists():
+            continue
+        counts = [commit["counts"] for commit in run.seal(phase.name).commits]
+        spent = sum(float(s) for c in counts for s in c.get("cpu", {}).values())
+        held = [int(c["memory"]) for c in counts if "memory" in c]
+        most = human(max(held)) if held else "not told"
+        rows.append([phase.name, phase.tasks, f"{spent:.1f}", most])
+    return table(["phase", "tasks", "CPU s", "memory of its largest task, helpers apart"], rows)
 
 
 # -- parts -------------------------------------------------------------------------------------
