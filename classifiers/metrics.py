@@ -112,3 +112,17 @@ def _ranks(values: Sequence[float]) -> list[float]:
             made[i] = (start + end) / 2 + 1
         start = end + 1
     return made
+
+
+def accuracy_and_f1(found: Sequence[str], truth: Sequence[str]) -> dict[str, float]:
+    """The share that is right, and the mean over the classes of `truth` of the harmonic mean of
+    precision and recall; 4 decimals."""
+    right = sum(a == b for a, b in zip(found, truth, strict=True))
+    f1 = []
+    for name in sorted(set(truth)):
+        hits = sum(a == b == name for a, b in zip(found, truth, strict=True))
+        f1.append(2 * hits / (found.count(name) + truth.count(name)))
+    return {
+        "accuracy": round(right / max(1, len(truth)), 4),
+        "macro_f1": round(math.fsum(f1) / max(1, len(f1)), 4),
+    }

@@ -47,7 +47,8 @@ class LabelledText:
     licence: str
     source: str
     language: str = ""
-    """Of the field `language`, where the row has it."""
+    url: str = ""
+    """These two of the fields `language` and `url`, where the row has them."""
 
 
 def read_labels(path: Path) -> list[LabelledText]:
@@ -64,14 +65,14 @@ def read_labels(path: Path) -> list[LabelledText]:
         try:
             row = json.loads(line)
             values = [row[key] for key in _FIELDS]
-            values += [row["language"]] if "language" in row else []
+            more = {key: row[key] for key in ("language", "url") if key in row}
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(
                 f"{path.name} line {number}: {error!r}", hint=f"every row needs {list(_FIELDS)}"
             ) from error
-        if not all(isinstance(v, str) and v for v in values):
+        if not all(isinstance(v, str) and v for v in (*values, *more.values())):
             raise InputError(f"{path.name} line {number}: a field is empty or no string")
-        rows.append(LabelledText(*values))
+        rows.append(LabelledText(*values, **more))
     return rows
 
 

@@ -296,7 +296,7 @@ def _stage_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         sub.add_argument(f"--{name}", type=int, default=number, metavar="N",
                          help=f"of make: default {number}")  # fmt: skip
     sub = _verb(verbs, "train", "train a model that a stage uses")
-    sub.add_argument("what", choices=["classifier", "grade", "perplexity"])
+    sub.add_argument("what", choices=["classifier", "clusters", "grade", "perplexity", "topics"])
     sub.add_argument("config", metavar="CONFIG")
     sub.add_argument("--out", required=True, metavar="DIR")
 

@@ -94,16 +94,26 @@ def canary(options: Namespace) -> int:
     )
 
 
+TRAINERS = {
+    "classifier": ("classifiers.train", "train_classifier"),
+    "clusters": ("classifiers.train_clusters", "train_clusters_file"),
+    "grade": ("classifiers.train_grade", "train_grade_file"),
+    "perplexity": ("classifiers.train_perplexity", "train_perplexity_file"),
+    "topics": ("classifiers.train_topics", "train_topics_file"),
+}
+"""Module and function of what `train` can train."""
+
+
 def train(options: Namespace) -> int:
-    config, out = Path(options.config), Path(options.out)
-    if options.what == "perplexity":
-        card = room_module("classifiers.train_perplexity").train_perplexity_file(config, out)
-    elif options.what == "grade":
-        card = room_module("classifiers.train_grade").train_grade_file(config, out)
-    else:
-        card = room_module("classifiers.train").train_classifier(config, out)
-    held, size = card["heldout"], card["model"]["size"]
-    said = "" if held["auc"] is None else f", AUC {held['auc']} on {held['texts']} texts held out"
+    room, function = TRAINERS[options.what]
+    out = Path(options.out)
+    card = getattr(room_module(room), function)(Path(options.config), out)
+    held, size = card.get("heldout", {}), card["model"]["size"]
+    told = ", ".join(
+        f"{name} {held[key]}" for key, name in (("auc", "AUC"), ("accuracy", "accuracy"))
+        if held.get(key) is not None
+    )  # fmt: skip
+    said = f", {told} on {held['texts']} texts held out" if told else ""
     show_json(card) if options.json else print(
         f"{out}: {card['model']['file']}, {size} bytes{said}"
     )

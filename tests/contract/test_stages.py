@@ -121,9 +121,11 @@ MADE_WITH: dict[str, dict[str, Any] | Callable[[Path], dict[str, Any]]] = {
     },
     "classifiers.perplexity": perplexity_model,
     "classifiers.sklearn_score": {"model": "good.skops", "label": "good"},
+    "classifiers.topics": {"topic": "topics.jsonl"},
     "classifiers.transformer_score": {"model": "classifier", "label": "good"},
     "decontaminate.ngram": benchmark,
     "dedup.known": known_before,
+    "dedup.semantic": {"clusters": "clusters.jsonl"},
     "filters.datatrove": {"block": "GopherQualityFilter", "words": "whitespace"},
     "filters.listed": names,
     "filters.threshold": {"signal": "gopher_words", "min": 3, "max": 1000},
@@ -131,7 +133,10 @@ MADE_WITH: dict[str, dict[str, Any] | Callable[[Path], dict[str, Any]]] = {
 }
 """Parameters of stages that have required ones, as in a recipe."""
 
-WITH_EXTRAS = {"classifiers.sklearn_score", "classifiers.transformer_score"}
+WITH_EXTRAS = {
+    "classifiers.sklearn_score", "classifiers.topics", "classifiers.transformer_score",
+    "dedup.semantic",
+}  # fmt: skip
 """Stages whose libraries are not installed here: `tests/classifiers/with_extras` tries those."""
 
 TEXTS = (
