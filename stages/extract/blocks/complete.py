@@ -1,16 +1,17 @@
-"""What belongs to the kept blocks: lists and tables whole, headings of what is kept, captions.
+"""What belongs to the kept blocks: lists, tables and quotations whole, headings, captions.
 
 The model judges one block at a time, and an item of a list, a cell or a heading has few words to be
-judged by. So after its choice: a table or a list between kept blocks is kept whole; a table that
-follows one is, unless it is full of links; so is a list of short items of which more than a
-third is kept; a heading (not the first) or a term of a definition list before a kept
-block that is no heading; a caption of a sentence between kept blocks; code (and what leads to it)
-with kept blocks around it.
+judged by. So after its choice: a table, a list or a quotation between kept blocks is kept whole
+(not a quotation full of links); a table that follows one is, unless it is full of links; so is a
+list of short items of which more than a third is kept; a heading (not the first) or a term of a
+definition list before a kept block that is no heading; a caption of a sentence between kept blocks;
+code (and what leads to it) with kept blocks around it.
 
 Cross-validated on WCXB's development pages with the weights of the stage's version 3, all rules
 together: list items present .908 to .934, rows of tables that are such in the markup .866 to .972,
 lines of code .960 to .992, word-bag F1 .8985 to .8982 (captions alone cost .0004). With version 8's
-a third in place of two fifths of a list: items .9292 to .9309, F1 .8996 to .8993.
+a third in place of two fifths of a list: items .9292 to .9309, F1 .8996 to .8993. Quotations, which
+are posts set into a text for the most part: .8993 to .8994; on the news pages .954 to .956.
 """
 
 from __future__ import annotations
@@ -45,10 +46,14 @@ if TYPE_CHECKING:
 SHORT_ITEM = 60
 """A list with more words an item, on average, is a thread or a row of articles."""
 MAX_LINKED = 2, 5
-"""Share of a table's letters in links from which it does not follow what stands before it."""
+"""Share of a table's letters in links from which it does not follow what stands before it; of a
+quotation's from which it is a promise of something else: *Read more*, *A post shared by*."""
 ALL_LINKED = 9, 10
 """The same of its first row."""
 
+END_WORDS = 10
+"""Headings that end a text stay if they are more than one in as many of its words: then they are
+its content."""
 AROUND_CODE = 2
 """Levels of elements around code that are looked at."""
 
@@ -64,6 +69,7 @@ _LISTS = _one_of("ul", "ol", "dl")
 _ITEMS = _one_of("li", "dd")
 _HEADINGS = _one_of("h1", "h2", "h3", "h4", "h5", "h6")
 _LED_IN = _one_of("h2", "h3", "h4")
+_QUOTE = TAG["blockquote"]
 _COMMENT = 1 << [name for name, _ in CLASS_GROUPS].index("comment")
 _TERM, _CAPTION, _ROW = TAG["dt"], TAG["figcaption"], TAG["tr"]
 
@@ -89,9 +95,30 @@ def completed(page: Blocks, kept: Sequence[int]) -> tuple[int, ...]:
         much = 3 * int(words[first:last][inside].sum()) > total
         if (chosen[first] and chosen[last + 1]) or (much and total <= SHORT_ITEM * items):
             made[first:last] = True
+    for first, last in _outer_quotes(page):
+        around = chosen[first] and chosen[last + 1]
+        if around and not _has_links(page, first, last, MAX_LINKED):
+            made[first:last] = True
     made |= _singles(page, chosen)
     made |= _enclosed_code(page, chosen)
     return tuple(np.flatnonzero(made).tolist())
+
+
+def is_heading(page: Blocks) -> npt.NDArray[np.bool_]:
+    """Of each block, whether it is a heading."""
+    found: npt.NDArray[np.bool_] = _HEADINGS[page.elements[page.blocks[:, OWNER], TAG_ID]]
+    return found
+
+
+def without_end_headings(page: Blocks, kept: Sequence[int]) -> tuple[int, ...]:
+    """`kept` (ascending) without the headings that it ends with: of what was not kept."""
+    words = page.measures[:, WORDS]
+    headings = is_heading(page)
+    n = len(kept)
+    while n and headings[kept[n - 1]]:
+        n -= 1
+    of_headings, of_all = int(words[list(kept[n:])].sum()), int(words[list(kept)].sum())
+    return tuple(kept[:n]) if n and of_headings * END_WORDS <= of_all else tuple(kept)
 
 
 def without_comments(page: Blocks, kept: Sequence[int]) -> tuple[int, ...]:
@@ -137,12 +164,26 @@ def _outer_lists(page: Blocks) -> Iterator[tuple[int, int, int]]:
             yield first, last, max(1, int(items[e]))
 
 
+def _outer_quotes(page: Blocks) -> Iterator[tuple[int, int]]:
+    """The range of blocks of each quotation that is in no other one; of some in a row, of all."""
+    start = end = 0
+    for e in np.flatnonzero(page.elements[:, TAG_ID] == _QUOTE).tolist():
+        first, last = int(page.elements[e, BLOCK0]), int(page.elements[e, BLOCK1])
+        if first > end and start < end:
+            yield start, end
+        if first > end or start == end:
+            start = first
+        end = max(end, last)
+    if start < end:
+        yield start, end
+
+
 def _singles(page: Blocks, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Single blocks that belong to their neighbours."""
     tags = page.elements[page.blocks[:, OWNER], TAG_ID]
     before, after = chosen[:-2], chosen[2:]
     between = before & after
-    text_follows = after & ~np.append(_HEADINGS[tags[1:]], True)
+    text_follows = after & ~np.append(is_heading(page)[1:], True)
     caption = (tags == _CAPTION) & (page.measures[:, SENTENCES] > 0)
     found: npt.NDArray[np.bool_] = (
         (_LED_IN[tags] & text_follows) | ((tags == _TERM) & between) | (caption & between)

@@ -18,7 +18,7 @@ from .forest import SCORE_ONE
 
 GAP_BLOCKS = 2
 GAP_WORDS = 14
-"""Kept blocks with more left out between them are in two groups (`main_run`)."""
+"""Kept blocks with more than this, or a heading, left out between them are in two groups."""
 Bounds = tuple[tuple[int, int], tuple[int, int]]
 """Shares of the main group's mean score from which a group is strong: groups in general, and those
 that are lists without links: other stories and offers have links, ingredients and steps none."""
@@ -67,27 +67,23 @@ def main_run(
     scores: Sequence[int],
     words: Sequence[int],
     bounds: Bounds = ARTICLE,
+    *,
     listed: Sequence[int] = (),
+    headings: Sequence[bool] = (),
 ) -> Decision:
     """`decision` without doubtful groups of blocks at its beginning and its end.
 
     Kept blocks are in one group while at most `GAP_BLOCKS` blocks with at most `GAP_WORDS` words
-    are left out between them. The main group is that with the greatest sum of squared score times
-    words: of a long list that is likely wrong and a short text that is likely right, the text. A
-    group is strong if its mean score by words is at least that share of the main group's which
-    `bounds` says. `listed` has for each block its words if it stands in a list, 0 if not, -1 if it
-    has a link; more than half of a group's words make it a list. All groups from the first strong
-    one to the last stay: the blocks of a list of other stories after a text are wrong together,
-    which a score for each alone does not say.
+    are left out between them and none of these is a heading (`headings`: of each block, whether it
+    is one): *You may also like* is left out, and the stories below stand apart. The main group is
+    that with the greatest sum of squared score times words: of a long list that is likely wrong and
+    a short text that is likely right, the text. A group is strong if its mean score by words is at
+    least that share of the main group's which `bounds` says. `listed` has for each block its words
+    if it stands in a list, 0 if not, -1 if it has a link; more than half of a group's words make it
+    a list. All groups from the first strong one to the last stay: the blocks of a list of other
+    stories after a text are wrong together, which a score for each alone does not say.
     """
-    groups: list[list[int]] = []
-    for b in decision.kept:
-        if groups:
-            last = groups[-1][-1]
-            if b - last - 1 <= GAP_BLOCKS and sum(words[last + 1 : b]) <= GAP_WORDS:
-                groups[-1].append(b)
-                continue
-        groups.append([b])
+    groups = _groups(decision.kept, words, headings)
     if len(groups) < 2:
         return decision
     parts = [sum(scores[b] * words[b] for b in group) for group in groups]
@@ -112,6 +108,22 @@ def main_run(
             sum(s * n for s, n in zip(scores, words, strict=True)),
         ),
     )
+
+
+def _groups(kept: Sequence[int], words: Sequence[int], headings: Sequence[bool]) -> list[list[int]]:
+    groups: list[list[int]] = []
+    for b in kept:
+        if groups:
+            first = groups[-1][-1] + 1
+            if (
+                b - first <= GAP_BLOCKS
+                and sum(words[first:b]) <= GAP_WORDS
+                and not any(headings[first:b])
+            ):
+                groups[-1].append(b)
+                continue
+        groups.append([b])
+    return groups
 
 
 def _expected(part: int, size: int, total: int) -> float:

@@ -19,7 +19,7 @@ from corpusmill.pipeline.errors import AssetError
 from corpusmill.stages.extract.wordcount import count_words
 
 from .columns import IS_PRE, LINKS, NAMES, WORDS
-from .complete import completed, without_comments
+from .complete import completed, is_heading, without_comments, without_end_headings
 from .copies import once
 from .decision import ANYWHERE, ARTICLE, Decision, best_blocks, main_run
 from .passes import Blocks, analyse, tree_markup, warm
@@ -116,16 +116,16 @@ def decide(page: Blocks, using: Weights) -> tuple[Decision, str]:
     found = pool(page, scores(page.rows, using, "main").tolist())
     words = page.measures[:, WORDS].tolist()
     decision = best_blocks(found, words)
-    listed = _listed(page)
-    run = main_run(decision, found, words, ARTICLE, listed)
+    listed, headings = _listed(page), is_heading(page).tolist()
+    run = main_run(decision, found, words, ARTICLE, listed=listed, headings=headings)
     kind = page_type(page, run, using) if run is not decision else ""
     if kind in RUN_TYPES:
         decision = run
     else:
-        decision = main_run(decision, found, words, ANYWHERE, listed)
+        decision = main_run(decision, found, words, ANYWHERE, listed=listed, headings=headings)
         kind = page_type(page, decision, using)
     kept = once(page, completed(page, decision.kept), found)
-    return Decision(kept, decision.confidence), kind
+    return Decision(without_end_headings(page, kept), decision.confidence), kind
 
 
 def _listed(page: Blocks) -> list[int]:

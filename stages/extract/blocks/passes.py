@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -14,11 +16,15 @@ from corpusmill.stages.extract.sanitise import clean_markup
 from corpusmill.stages.extract.streamed import settle
 
 from . import columns
+from .vocabulary import TAG
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     Integers = npt.NDArray[np.int64]
+
+_CELLS = TAG["td"], TAG["th"]
+_ALT = re.compile(rb' alt="([^"]{1,60})"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,8 @@ class Blocks:
     """Features: one row a block, one column for each of `features.NAMES`."""
     outside_words: int
     """Words (by white space) in what was left out as navigation."""
+    icons: dict[int, str] = field(default_factory=dict)
+    """What a picture says (``alt``) that stands alone in a table's cell, by the cell's element."""
     tables: dict[str, dict[int, tuple[int, int]]] = field(default_factory=dict, compare=False)
     """What `render.data_tables` found, once it was asked."""
 
@@ -99,12 +107,12 @@ def warm() -> None:
     _kit()
 
 
-def tree_markup(html: str | bytes, *, to_rewrite: bool = False) -> bytes:
+def tree_markup(page: str | bytes, *, to_rewrite: bool = False) -> bytes:
     """The page's tree by Lexbor, written out again as well-formed UTF-8; if `to_rewrite`, its
     formulas and code first rewritten as by `corpusmill.stages.extract.rewrite`."""
     from selectolax.lexbor import LexborHTMLParser
 
-    tree = LexborHTMLParser(html)
+    tree = LexborHTMLParser(page)
     if to_rewrite:
         rewrite_tree(tree)
     return (tree.html or "").encode("utf-8", "replace")
@@ -146,5 +154,22 @@ def analyse(markup: bytes, *, prune: bool = True) -> Blocks:
         )  # fmt: skip
     used = int(info[columns.N_BYTES])
     return Blocks(
-        text[:used].tobytes(), elements, blocks, measures, rows, int(info[columns.OUTSIDE_WORDS])
-    )
+        text[:used].tobytes(), elements, blocks, measures, rows, int(info[columns.OUTSIDE_WORDS]),
+        _icons(markup, elements),
+    )  # fmt: skip
+
+
+def _icons(markup: bytes, elements: Integers) -> dict[int, str]:
+    cells = np.isin(elements[:, columns.TAG_ID], _CELLS)
+    empty = elements[:, columns.BLOCK0] == elements[:, columns.BLOCK1]
+    pictured = np.flatnonzero(empty & (elements[:, columns.IMAGE_END] > 0))
+    around = elements[pictured, columns.PARENT]
+    holders = np.where(cells[pictured], pictured, around)
+    alone = cells[holders] & empty[holders]
+    found = {}
+    for element, cell in zip(pictured[alone].tolist(), holders[alone].tolist(), strict=True):
+        end = int(elements[element, columns.IMAGE_END])
+        alt = _ALT.search(markup, max(markup.rfind(b"<img", 0, end), 0), end)
+        if alt:
+            found[cell] = " ".join(html.unescape(alt[1].decode("utf-8", "replace")).split())
+    return found

@@ -3,13 +3,14 @@
 Markdown is written without escaping (the reader is a language model), but for ``|`` in cells. A
 table is written as rows where it is data: at least two rows with text and two columns, no table
 and no lines of code inside, and few words a cell; other tables are layout, and what they hold is
-written as if they were not there. A list item with a heading inside is a card, not an item, and
-gets no mark.
+written as if they were not there. A cell that is an icon has the icon's words (*available*, *no*).
+A list item with a heading inside is a card, not an item, and gets no mark.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -36,6 +37,8 @@ _TIGHT = (TAG["dt"], TAG["dd"])
 _MATTERS = frozenset((_LI, _TABLE, _TR, _QUOTE, *_CELLS, *_HEADINGS))
 _CODE = re.compile("\x01([^\x01\x02]*)\x02")
 _MARKS = re.compile("[\x01\x02]")
+_NO_WIDTH = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
+"""Characters that show nothing: a block of them alone is none."""
 _PILCROW = "\u00b6"
 """Links to an entry of a manual end in it; where it ends a block it is never part of a text."""
 _HEADING_ANCHOR = re.compile(
@@ -230,7 +233,7 @@ class _Writer:
 
     def _block(self, b: int, place: _Place, cards: set[int], opened: set[int]) -> None:
         text = self._text(b)
-        if not text:
+        if not text.strip(_NO_WIDTH):
             return
         if place.heading:
             text = _HEADING_ANCHOR.sub("", text)
@@ -277,6 +280,8 @@ class _Writer:
             rows[at.row] = None
             by_cell.setdefault(at.cell, []).append(self._text(b).replace("\n", " "))
         layout = _rows(self.tree, place.table)
+        for cell, icon in self._icons(layout).items():
+            by_cell.setdefault(cell, [icon])
         lines = []
         for row in layout.rows:
             if row in rows:
@@ -289,6 +294,13 @@ class _Writer:
             self._add(self._text(b), quotes=place.quotes)
         self._add("\n".join(self._lines(lines, width)), quotes=place.quotes)
         return True
+
+    def _icons(self, table: _Table) -> dict[int, str]:
+        """What the icons in the table's cells say: pictures of which it has more than one alike."""
+        icons = self.page.icons
+        there = {c: icons[c] for cells in table.cells.values() for c in cells if c in icons}
+        times = Counter(there.values())
+        return {cell: icon for cell, icon in there.items() if times[icon] > 1}
 
     def _lines(self, lines: list[list[str]], width: int) -> Iterable[str]:
         if not self.markdown:

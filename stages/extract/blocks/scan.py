@@ -38,6 +38,7 @@ from .columns import (
     DEPTH,
     END,
     GROUPS,
+    IMAGE_END,
     IMAGES,
     IMAGES0,
     IMAGES1,
@@ -339,6 +340,7 @@ def scan(  # type: ignore[no-untyped-def]
         if markup == 1 and kind == VOID:
             if tag == _IMG and pruned == 0:
                 images += 1
+                elements[here, IMAGE_END] = i
             continue
 
         if tag == _BR or (kind == BREAK and markup == 2):
@@ -430,6 +432,7 @@ def scan(  # type: ignore[no-untyped-def]
                         elements[ne, MARKS] |= IN_NOSCRIPT
                     elements[ne, NUMBER] = found[A_NUMBER]
                     elements[ne, ORDER] = 0
+                    elements[ne, IMAGE_END] = 0
                     if tag == _OL and found[A_NUMBER] >= 0:
                         elements[ne, ORDER] = found[A_NUMBER] - 1
                     elif tag == _LI:

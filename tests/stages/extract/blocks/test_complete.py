@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from corpusmill.stages.extract.blocks.complete import completed
+from corpusmill.stages.extract.blocks.complete import completed, without_end_headings
 from corpusmill.stages.extract.blocks.passes import analyse, tree_markup
 from corpusmill.stages.extract.blocks.render import render
 
 TABLE = "<table><tr><td>1<td>2<tr><td>3<td>4</table>"
 LINKS = "<table><tr><td><a>1</a><td><a>2</a><tr><td>3<td>4</table>"
 NEXT = "<table><tr><td><a>1</a><td><a>2</a><tr><td>threes and fours<td>four of them</table>"
+QUOTE = "<blockquote>q<p>r</blockquote>"
+PROMISE = "<blockquote>q <a>link</a></blockquote>"
 LIST = "<ul><li>u<li>v<ul><li>w</ul><li>x</ul>"
 
 
@@ -35,6 +37,15 @@ def made(html: str, kept: str) -> str:
         pytest.param(f"<p>a{LIST}<p>b", "a b", "a u v w x b", id="list-between"),
         pytest.param(f"<p>a{LIST}<p>b", "a u", "a u", id="a-part-of-a-list"),
         pytest.param(f"<p>a{LIST}<p>b", "u w x", "u v w x", id="most-of-a-list"),
+        pytest.param(f"<p>a{QUOTE}<p>b", "a b", "a q r b", id="quotation-between"),
+        pytest.param(f"<p>a{QUOTE}<p>b", "a q", "a q", id="quotation-after"),
+        pytest.param(f"<p>a{QUOTE}{QUOTE}<p>b", "a b", "a q r q r b", id="quotations-in-a-row"),
+        pytest.param(f"<p>a{QUOTE}<p>b{QUOTE}<p>c", "a c", "a c", id="quotations-apart"),
+        pytest.param(f"<p>a{QUOTE}<p>b{QUOTE}<p>c", "b c", "b q r c", id="the-second-quotation"),
+        pytest.param(
+            f"<p>a<blockquote>{QUOTE}s</blockquote><p>b", "a b", "a q r s b", id="quotation-in-one"
+        ),
+        pytest.param(f"<p>a{PROMISE}<p>b", "a b", "a b", id="quotation-of-links"),
         pytest.param("<p>a<dl><dt>t<dd>d<dt>s<dd>e</dl>", "t d e", "t d s e", id="definitions"),
         pytest.param("<p>a<h2>h</h2><p>b", "b", "h b", id="heading"),
         pytest.param("<p>a<h1>h</h1><p>b", "b", "b", id="title"),
@@ -68,3 +79,18 @@ def test_a_thread_that_is_a_list_is_not_completed() -> None:
     assert completed(page, [1, 2]) == (1, 2)
     short = analyse(tree_markup(f"<p>a<ol>{posts}{'<li>x' * 9}</ol>"))
     assert completed(short, [1, 2]) == tuple(range(1, 13))
+
+
+@pytest.mark.parametrize(
+    ("html", "left"),
+    [
+        ("<h1>a</h1><p>b c d e f g h i<h2>k</h2>", 2),
+        ("<h1>a</h1><p>b c d e f g h<h2>k</h2>", 3),  # more than a tenth
+        ("<p>b c d e f g h i j k l m n o p q r s<h2>t</h2><h3>u</h3>", 1),
+        ("<h2>k</h2><h2>k</h2>", 2),
+        ("<h2>k</h2><p>b", 2),
+    ],
+)
+def test_headings_of_nothing(html: str, left: int) -> None:
+    page = analyse(tree_markup(html))
+    assert without_end_headings(page, range(len(page))) == tuple(range(left))

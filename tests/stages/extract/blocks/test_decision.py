@@ -74,6 +74,19 @@ def test_strong_groups_all_stay() -> None:
     assert main_run(best_blocks([900], [3]), [900], [3]).kept == (0,)
 
 
+def test_a_heading_left_out_parts_groups() -> None:
+    scores, words = [900, 100, 600], [50, 3, 20]
+    found = best_blocks(scores, words)
+    assert found.kept == (0, 2)
+    assert main_run(found, scores, words) is found
+    assert main_run(found, scores, words, headings=[True, False, True]) is found
+    assert main_run(found, scores, words, headings=[False, True, False]).kept == (0,)
+    kept_heading = [900, 800, 600]
+    assert main_run(
+        best_blocks(kept_heading, words), kept_heading, words, headings=[False, True, False]
+    ).kept == (0, 1, 2)
+
+
 def test_a_weaker_bound_cuts_less() -> None:
     scores, words = [900, 0, 0, 0, 450, 0, 0, 0, 449], [50, 5, 5, 5, 9, 5, 5, 5, 8]
     found = best_blocks(scores, words)
@@ -96,9 +109,9 @@ def test_a_list_without_links_is_cut_later() -> None:
     assert found.kept == (0, 4, 5, 6)
     plain = [0, 0, 0, 0, 10, 9, 0]  # of 28 words 19 are in a list, mean .468
     assert main_run(found, scores, words).kept == (0,)
-    assert main_run(found, scores, words, ARTICLE, plain) is found
-    assert main_run(found, scores, words, ARTICLE, [*plain[:6], -1]).kept == (0,)
-    assert main_run(found, scores, words, ARTICLE, [0, 0, 0, 0, 5, 9, 0]).kept == (0,)
+    assert main_run(found, scores, words, ARTICLE, listed=plain) is found
+    assert main_run(found, scores, words, ARTICLE, listed=[*plain[:6], -1]).kept == (0,)
+    assert main_run(found, scores, words, ARTICLE, listed=[0, 0, 0, 0, 5, 9, 0]).kept == (0,)
     scores[5:] = [400, 390]  # mean .432: less than half of .9, but not than two fifths
-    assert main_run(found, scores, words, ARTICLE, plain).kept == (0,)
-    assert main_run(found, scores, words, ANYWHERE, plain) is found
+    assert main_run(found, scores, words, ARTICLE, listed=plain).kept == (0,)
+    assert main_run(found, scores, words, ANYWHERE, listed=plain) is found

@@ -42,6 +42,7 @@ def whole(html: str, form: Format = "text") -> str:
             "x\n\n````\n  def f():\n\n      return '```'\n````\n\ny",
         ),
         ("<pre>\n\n</pre>", "", ""),
+        ("<p>a<p>&#8203;&#xfeff;<p>b&#8203;", "a\n\nb\u200b", "a\n\nb\u200b"),
     ],
 )
 def test_layout(html: str, text: str, markdown: str) -> None:
@@ -53,6 +54,17 @@ def test_only_kept_blocks_are_written() -> None:
     page = analyse(tree_markup("<p>a<p>b<table><tr><td>1<td>2<tr><td>3<td>4</table>"))
     assert render(page, [1, 3, 4]) == "b\n\n | 2\n3 | "
     assert render(page, []) == ""
+
+
+def test_icons_in_cells() -> None:
+    yes, no = "<img alt='yes'>", "<div><img src=n alt='no &amp; never '></div>"
+    dune = "<img alt='a dune'>"
+    rows = f"<tr><td>a<td>{yes}<td>{no}<tr><td>b<td>{no}{no}<td>{yes} also<tr><td>c<td>{yes}<td>"
+    # one picture of a dune, and no words of a picture beside text
+    table = f"<p>x<table>{rows}{dune}<tr><td>d<td>{no}<td><nav>{yes}</nav></table>{dune}"
+    assert whole(table) == (
+        "x\n\na | yes | no & never\nb | no & never | also\nc | yes | \nd | no & never | "
+    )
 
 
 def test_which_tables_are_data() -> None:
