@@ -23,7 +23,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,9 @@ from .rule_sets import SETS, TEXTS, comparable
 COMMITTED = ROOT / "tests" / "data" / "filters" / "datatrove_verdicts.jsonl.gz"
 PART = 1000
 """Texts a process judges; it keeps each call short."""
+ORDER = ("repetition", "quality", "c4_fineweb", "after")
+"""Rule sets as FineWeb's example has them, one after the other."""
+TOGETHER = "in order"
 REAL = ("openstax_sections", "wikitext2_sections", "moby_dick_chapters", "xquad_contexts",
         "instruction_like", "boilerplate", "sms_spam")  # fmt: skip
 
@@ -117,6 +120,11 @@ def verdicts(
     return list(texts.rows(out / "verdicts.jsonl")), float(result["cpu_seconds"])
 
 
+def in_order(row: Mapping[str, Any]) -> str:
+    """What the four rule sets say together: ``keep``, or the first reason of a drop."""
+    return next((row[name] for name in ORDER if row[name] != "keep"), "keep")
+
+
 def measure(args: argparse.Namespace) -> Report:
     """The whole measurement; with `--cache` what is there already is not done again."""
     scratch = Path(tempfile.mkdtemp(prefix="bench-filters-"))
@@ -134,7 +142,7 @@ def _measure(args: argparse.Namespace, cache: Path, scratch: Path) -> Report:
     decisions: dict[str, Counter[str]] = {d: Counter() for d in ("datatrove", "corpusmill")}
     reasons: dict[str, Counter[str]] = {d: Counter() for d in decisions}
     edited: Counter[str] = Counter()
-    moved: dict[str, Counter[str]] = {name: Counter() for name in SETS}
+    moved: dict[str, Counter[str]] = {name: Counter() for name in (*SETS, TOGETHER)}
     seconds = dict.fromkeys(("peer", *decisions), 0.0)
     documents: Counter[str] = Counter()
     for kind, part in parts(folder, cache, args.most):
@@ -149,7 +157,9 @@ def _measure(args: argparse.Namespace, cache: Path, scratch: Path) -> Report:
             seconds[dialect] += spent
             for row, mine in zip(theirs, ours, strict=True):
                 wanted = comparable(row)
-                for rule_set in SETS:
+                for verdict in (wanted, mine):
+                    verdict[TOGETHER] = in_order(verdict)
+                for rule_set in (*SETS, TOGETHER):
                     a, b = wanted.get(rule_set), mine.get(rule_set)
                     total[rule_set] += dialect == "datatrove" and a is not None
                     if a is None or b is None:
@@ -172,7 +182,7 @@ def _measure(args: argparse.Namespace, cache: Path, scratch: Path) -> Report:
             "own_reasons_differ": reasons["corpusmill"][rule_set],
             "moved": dict(moved[rule_set].most_common()),
         }
-        for rule_set in SETS
+        for rule_set in (*SETS, TOGETHER)
     ]
     differ = sum(reasons["datatrove"].values())
     return Report(
@@ -185,6 +195,9 @@ def _measure(args: argparse.Namespace, cache: Path, scratch: Path) -> Report:
         bars={
             "texts": Bar(n, 50 if folder is None else 10_000),
             "equal_verdicts": Bar(round(1 - differ / max(1, sum(total.values())), 6), 1.0),
+            "own_dialect_agrees_in_order": Bar(
+                round(1 - decisions["corpusmill"][TOGETHER] / max(1, n), 4), 0.95
+            ),
             "equal_edited_texts": Bar(round(edited["equal"] / max(1, n), 6), 1.0),
             "speed_over_datatrove": Bar(round(seconds["peer"] / seconds["datatrove"], 2), 10.0),
             "own_dialect_over_datatrove": Bar(

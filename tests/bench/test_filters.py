@@ -45,3 +45,13 @@ def test_parts_are_written_once(tmp_path: Path) -> None:
     part.write_text(part.read_text().splitlines()[0] + "\n")
     assert filters.parts(None, tmp_path, None) == [(kind, part)]
     assert len(part.read_text().splitlines()) == 1
+
+
+def test_the_first_reason_in_order() -> None:
+    keep = dict.fromkeys(filters.ORDER, "keep")
+    assert filters.in_order(keep) == "keep"
+    dropped = {**keep, "quality": "gopher_few_words", "c4_fineweb": "c4_few_sentences"}
+    assert filters.in_order({**dropped, "after": None}) == "gopher_few_words"
+    assert filters.in_order({**keep, "c4": "c4_few_sentences", "after": "fineweb_list"}) == (
+        "fineweb_list"
+    )
