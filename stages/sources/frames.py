@@ -28,6 +28,7 @@ _PLAIN_IN = 1 << 20
 _GZIP_LEAST = 20  # bytes of the shortest member
 _TRAILER = struct.Struct("<II")  # checksum and size, at the end of a member
 _SIZE = struct.Struct("<I")
+_HEADER_CHECKSUM = 2  # flag of a header with a checksum of its own, which libdeflate passes over
 _WHOLE_OUT = 4 << 20  # longer members are inflated piece by piece
 
 
@@ -120,7 +121,7 @@ def whole_gzip(data: bytes, start: int, stop: int) -> bytes | bytearray | None:
         except zlib.error:
             return None
         return out if inflate.eof and not inflate.unused_data else None
-    if len(piece) < _GZIP_LEAST:
+    if len(piece) < _GZIP_LEAST or data[start + 3] & _HEADER_CHECKSUM:
         return None
     size = _SIZE.unpack_from(data, stop - _SIZE.size)[0]
     if not 0 < size <= _WHOLE_OUT:

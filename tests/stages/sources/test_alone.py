@@ -89,6 +89,18 @@ def test_a_member_is_the_whole_piece_or_nothing(fast: bool) -> None:
         assert frames.whole_gzip(large, 0, len(large)) is None
 
 
+def test_the_checksum_of_a_members_header_counts(make_record: MakeRecord) -> None:
+    member = gzip.compress(make_record(b"x" * 30), mtime=0)
+    head = member[:3] + b"\x02" + member[4:10]
+    good = head + (zlib.crc32(head) & 0xFFFF).to_bytes(2, "little") + member[10:]
+    bad = head + b"\0\0" + member[10:]
+    for libdeflate in (frames._libdeflate, None):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(frames, "_libdeflate", libdeflate)
+            errors = [r.error for r in read_records(good + bad + member, 1 << 25)]
+        assert errors == ["", "corrupt_member", ""]
+
+
 def test_without_libdeflate_the_records_are_the_same(make_record: MakeRecord) -> None:
     data = b"".join(gzip.compress(make_record(b"x" * n), mtime=0) for n in range(30))
     with pytest.MonkeyPatch.context() as patch:
