@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
@@ -99,6 +100,15 @@ def build(name: str, params: Any, place: str) -> Any:
     return cls(decode_dataclass(cls.Params, params, place))
 
 
+def _with_extra(name: str) -> str:
+    """What to install for a distribution: the extra of ours that brings it, where one does."""
+    for line in importlib.metadata.requires("corpusmill") or ():
+        found = re.match(r"([\w.-]+).*extra == ['\"](?!test)([\w-]+)['\"]", line)
+        if found is not None and found[1].lower() == name.lower():
+            return f"'corpusmill[{found[2]}]'"
+    return name
+
+
 def pin_versions(pins: tuple[str, ...]) -> dict[str, str]:
     """Installed versions of the distributions that determine a stage's output."""
     found = {}
@@ -108,6 +118,6 @@ def pin_versions(pins: tuple[str, ...]) -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             raise ConfigError(
                 f"the package {name!r} is needed and not installed",
-                hint=f"pip install {name}",
+                hint=f"pip install {_with_extra(name)}",
             ) from None
     return found
