@@ -1,4 +1,4 @@
-"""`tokenizer train`, `tokenizer audit`, `tokenizer compare`: tokenizers without a run."""
+"""`tokenizer train`, `cut`, `ranks`, `audit` and `compare`: tokenizers without a run."""
 
 from __future__ import annotations
 
@@ -147,6 +147,8 @@ def tokenizer(options: Namespace) -> int:
         else:
             print(f"{options.out}: {card['vocab_size']} tokens, {card['digest'][:16]}")
         return 0
+    if options.what in ("cut", "ranks"):
+        return _derive(options)
     if not options.texts:
         raise ConfigError("texts are needed to look with", hint="--texts FILE, several times")
     if not options.things or (options.what == "audit" and len(options.things) > 1):
@@ -163,6 +165,27 @@ def tokenizer(options: Namespace) -> int:
     if options.plot:
         _plot(found, Path(options.plot))
     return 1 if options.what == "audit" and any(f.faults for f in found.values()) else 0
+
+
+def _derive(options: Namespace) -> int:
+    """`tokenizer cut` and `tokenizer ranks`."""
+    from .verbs import show_json
+
+    if len(options.things) != 1 or options.out is None:
+        raise ConfigError(f"tokenizer {options.what} needs TOKENIZER and --out DIR")
+    derived = room_module("tokenizers.derived")
+    folder, out = Path(options.things[0]), Path(options.out)
+    if options.what == "ranks":
+        made = derived.write_ranks(folder, out)
+    elif options.size is None:
+        raise ConfigError("tokenizer cut needs a size", hint="--size 32768")
+    else:
+        made = derived.cut(folder, options.size, out)
+    if options.json:
+        show_json(made)
+    else:
+        print(f"{out}: {', '.join(sorted(p.name for p in out.iterdir()))}")
+    return 0
 
 
 def _plot(found: Mapping[str, Any], path: Path) -> None:
