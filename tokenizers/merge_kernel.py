@@ -15,14 +15,22 @@ from numba import types
 
 from corpusmill.stages.compiled import array, kernel, out
 
+from .wide import fetch
+
 _I32, _I64, _U64 = types.int32, types.int64, types.uint64
+
+WORD = 4
+"""Numbers in the row of a piece."""
+
+AHEAD = 8
+"""How many pieces ahead memory is asked for symbols."""
 
 _STEP = np.uint64(0xD6E8FEB86659FD93)
 _32 = np.uint64(32)
 _PRIME = np.int64((1 << 31) - 1)
 
 
-@kernel(_I64(_U64, _I64))
+@kernel(_I64(_U64, _I64), inline=True)
 def place_of(key, size):  # type: ignore[no-untyped-def]
     """Where a key's search begins in a table of `size` (a power of two) slots."""
     h = key * _STEP
@@ -30,7 +38,7 @@ def place_of(key, size):  # type: ignore[no-untyped-def]
     return np.int64((h ^ (h >> _32)) & np.uint64(size - 1))
 
 
-@kernel(_I64(array(_U64), array(_I32), _U64))
+@kernel(_I64(array(_U64), array(_I32), _U64), inline=True)
 def find(keys, slots, key):  # type: ignore[no-untyped-def]
     """The number of a token, or -1 - the slot where it would be entered."""
     size = len(slots)
@@ -44,7 +52,7 @@ def find(keys, slots, key):  # type: ignore[no-untyped-def]
         place = (place + 1) & (size - 1)
 
 
-@kernel(_I64(array(_I64), _I64))
+@kernel(_I64(array(_I64), _I64), inline=True)
 def row_of(table, key):  # type: ignore[no-untyped-def]
     """Where the row of a pair begins in `table`, or where it would be entered."""
     rows = len(table) >> 2
@@ -54,13 +62,13 @@ def row_of(table, key):  # type: ignore[no-untyped-def]
     return 4 * place
 
 
-@kernel(types.boolean(_I64, _U64, _I64, _U64))
+@kernel(types.boolean(_I64, _U64, _I64, _U64), inline=True)
 def before(count, key, other_count, other_key):  # type: ignore[no-untyped-def]
     """Whether one entry of the queue comes before another."""
     return count > other_count or (count == other_count and key < other_key)
 
 
-@kernel(types.void(out(_I64), out(_U64), _I64))
+@kernel(types.void(out(_I64), out(_U64), _I64), inline=True)
 def sift_up(counts, keys, i):  # type: ignore[no-untyped-def]
     """Restores the heap after an entry was added at `i`."""
     count, key = counts[i], keys[i]
@@ -73,7 +81,7 @@ def sift_up(counts, keys, i):  # type: ignore[no-untyped-def]
     counts[i], keys[i] = count, key
 
 
-@kernel(types.void(out(_I64), out(_U64), _I64))
+@kernel(types.void(out(_I64), out(_U64), _I64), inline=True)
 def sift_down(counts, keys, n):  # type: ignore[no-untyped-def]
     """Restores the heap of `n` entries after its first was replaced."""
     if n == 0:
@@ -93,7 +101,7 @@ def sift_down(counts, keys, n):  # type: ignore[no-untyped-def]
     counts[i], keys[i] = count, key
 
 
-@kernel(_I64(_I64, _I64))
+@kernel(_I64(_I64, _I64), inline=True)
 def times_mod(a, b):  # type: ignore[no-untyped-def]
     """a * b modulo the prime 2^31 - 1."""
     return a * b % _PRIME
@@ -111,9 +119,12 @@ def train(symbols, begins, counts, hash_a, hash_b, powers, known, vocab_size, le
     token); returns how many, or -1 if there are more than it has room for.
     """
     words = len(counts)
-    lengths = np.empty(words, dtype=np.int32)
+    # a row for each piece, as visits know no order: where it begins, its length, its count
+    pieces = np.empty(WORD * words, dtype=np.int64)
     for i in range(words):
-        lengths[i] = begins[i + 1] - begins[i]
+        pieces[WORD * i] = begins[i]
+        pieces[WORD * i + 1] = begins[i + 1] - begins[i]
+        pieces[WORD * i + 2] = counts[i]
     # a row for each pair, found by its hash: key (0: none), count, first node of its list, and
     # the round in which it was touched last with the piece that was added last
     table = np.zeros(4 << 17, dtype=np.int64)
@@ -142,29 +153,19 @@ def train(symbols, begins, counts, hash_a, hash_b, powers, known, vocab_size, le
 
     made = np.int64(0)
     left = right = token = np.int64(0)
-    todo = np.int64(-1)  # the node in hand; the first round takes every piece
     round_ = np.int64(0)
-    w = np.int64(0)
+    waiting = np.empty(1 << 16, dtype=np.int32)  # pieces of this round; the first takes all
+    waits = np.int64(words)
     while True:
         touch = np.int64(0)
+        at = np.int64(0)
         # -- changes of this round ---------------------------------------------------------
-        while True:
-            if round_ == 0:
-                if w >= words:
-                    break
-                word = w
-                w += 1
-            else:
-                if todo < 0:
-                    break
-                word = np.int64(node_word[todo])
-                following = np.int64(node_next[todo])
-                node_next[todo] = free
-                free = todo
-                todo = following
-            begin = begins[word]
-            n = np.int64(lengths[word])
-            amount = counts[word]
+        while at < waits:
+            word = at if round_ == 0 else np.int64(waiting[at])
+            if round_ > 0 and at + AHEAD < waits:
+                fetch(symbols, np.uint64(pieces[WORD * np.int64(waiting[at + AHEAD])]))
+            at += 1
+            begin, n, amount = pieces[WORD * word], pieces[WORD * word + 1], pieces[WORD * word + 2]
             r = np.int64(0)
             p = np.int64(0)
             while r < n:
@@ -246,7 +247,7 @@ def train(symbols, begins, counts, hash_a, hash_b, powers, known, vocab_size, le
                     symbols[begin + p] = token
                     p += 1
             if round_ > 0:
-                lengths[word] = p
+                pieces[WORD * word + 1] = p
         for q in range(touch):
             row = row_of(table, touched[q])
             if table[row + 1] >= least:  # others cannot be merged, unless they are made anew
@@ -269,15 +270,15 @@ def train(symbols, begins, counts, hash_a, hash_b, powers, known, vocab_size, le
         while heap > 0:
             number = row_of(table, np.int64(heap_keys[0]))
             total = table[number + 1]
-            waits = table[number + 2] >= 0  # else another entry of the pair has been used
-            if waits and heap_counts[0] != total >= least:
+            unused = table[number + 2] >= 0  # else another entry of the pair has been used
+            if unused and heap_counts[0] != total >= least:
                 heap_counts[0] = total  # it became rarer
                 sift_down(heap_counts, heap_keys, heap)
                 continue
             heap -= 1
             heap_counts[0], heap_keys[0] = heap_counts[heap], heap_keys[heap]
             sift_down(heap_counts, heap_keys, heap)
-            if waits and total >= least:
+            if unused and total >= least:
                 break
             number = np.int64(-1)
         if number < 0:
@@ -301,5 +302,17 @@ def train(symbols, begins, counts, hash_a, hash_b, powers, known, vocab_size, le
             return -1
         merges[3 * made], merges[3 * made + 1], merges[3 * made + 2] = left, right, token
         made += 1
-        todo = table[number + 2]
+        node = table[number + 2]
         table[number + 2] = -1
+        waits = np.int64(0)
+        while node >= 0:
+            if waits == len(waiting):
+                more_waiting = np.empty(2 * waits, dtype=np.int32)
+                more_waiting[:waits] = waiting
+                waiting = more_waiting
+            waiting[waits] = node_word[node]
+            fetch(pieces, np.uint64(WORD * np.int64(node_word[node])))
+            waits += 1
+            following = np.int64(node_next[node])
+            node_next[node] = free
+            free, node = node, following

@@ -47,7 +47,7 @@ def zeros_below(typing_context: Any, number: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def fetch(typing_context: Any, table: Any, at: Any) -> Any:
-    """Asks for element `at` of an array of 64-bit numbers, so that it is near when it is read."""
+    """Asks memory for element `at` of an array, so that it is near when it is read."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         word = ir.IntType(32)

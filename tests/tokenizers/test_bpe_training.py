@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +56,7 @@ def test_classes_are_those_of_the_library() -> None:
         assert differ == [], f"{name}: {len(differ)}"
 
 
+@lru_cache(maxsize=1)  # of files that may be changed while the loops are compiled
 def texts() -> list[str]:
     found = [p.read_text() for p in sorted((ROOT / "docs").glob("*.md"))[:8]]
     found += [p.read_text() for p in sorted((ROOT / "pipeline").glob("*.py"))[:30]]
