@@ -41,19 +41,7 @@ def train(config: Path, out: Path) -> dict[str, Any]:
     would do, on files: the same sample by keyed hashes of the documents' ids. Returns its card."""
     if out.exists() and any(out.iterdir()):
         raise ConfigError(f"{out} is not empty", hint="name a new folder")
-    try:
-        text = config.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"cannot read {config}: {error}") from None
-    made = decode_dataclass(Config, read_yaml(text, str(config)), str(config))
-    if made.schema != SCHEMA:
-        raise ConfigError(f"{config}: schema {shown(made.schema)} is unknown, known: {SCHEMA}")
-    params = {k: v for k, v in made.tokenizer.items() if k != "stage"}
-    if "stage" not in made.tokenizer:
-        raise ConfigError(f"{config}: tokenizer has no stage", hint="tokenizers.bpe")
-    sink = build(str(made.tokenizer["stage"]), params, f"{config}: tokenizer")
-    if not isinstance(sink, Sink):
-        raise ConfigError(f"{config}: {made.tokenizer['stage']} trains no tokenizer")
+    made, sink = read_config(config)
     root = config.parent / made.root
     context = MemoryContext(out.parent / f".{out.name}.tmp", seed=made.seed)
     context.scratch.mkdir(parents=True, exist_ok=True)
@@ -69,6 +57,24 @@ def train(config: Path, out: Path) -> dict[str, Any]:
         folder.rmdir()
     card: dict[str, Any] = json.loads((out / "card.json").read_bytes())
     return card
+
+
+def read_config(config: Path) -> tuple[Config, Sink]:
+    """A config file, and the stage that it names. Raises ConfigError where anything is unknown."""
+    try:
+        text = config.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot read {config}: {error}") from None
+    made = decode_dataclass(Config, read_yaml(text, str(config)), str(config))
+    if made.schema != SCHEMA:
+        raise ConfigError(f"{config}: schema {shown(made.schema)} is unknown, known: {SCHEMA}")
+    params = {k: v for k, v in made.tokenizer.items() if k != "stage"}
+    if "stage" not in made.tokenizer:
+        raise ConfigError(f"{config}: tokenizer has no stage", hint="tokenizers.bpe")
+    sink = build(str(made.tokenizer["stage"]), params, f"{config}: tokenizer")
+    if not isinstance(sink, Sink):
+        raise ConfigError(f"{config}: {made.tokenizer['stage']} trains no tokenizer")
+    return made, sink
 
 
 def _read(

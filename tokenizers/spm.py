@@ -1,9 +1,9 @@
 """Sentencepiece, BPE or unigram, trained on a keyed sample of the training documents.
 
-Set up to be lossless, which its defaults are not: identity normalisation, no dummy prefix, no
-removal of white space, byte fallback. Its pieces never cross a newline or mix runs of spaces,
-so that runs of both, and the tab, are given as user-defined symbols; without them a million
-newlines are a million tokens.
+Set up to be lossless, which its defaults are not: identity normalisation (another only if asked
+for), no dummy prefix, no removal of white space, byte fallback. Its pieces never cross a newline
+or mix runs of spaces, so that runs of both, and the tab, are given as user-defined symbols;
+without them a million newlines are a million tokens.
 
 The trainer silently skips lines that are too long or hold U+0000, U+2581 or U+2585 (characters
 it keeps for itself). Here nothing is skipped: documents are cut into lines of at most
@@ -55,6 +55,10 @@ class SpmParams:
     are symbols of their own. `character_coverage` is the share of the sample's characters that
     are pieces; the rest is written as bytes (0.9995 is sentencepiece's own default). Too little
     text for the size is an error unless `allow_smaller`.
+
+    With `normalization` ``nfkc`` text is changed before it is encoded, as Gopher's was (Rae et al.
+    2021; Hoffmann et al. 2022 dropped it): what is decoded is not what was encoded, and the audit
+    says so. `multi_word` lets pieces go across spaces, as Jurassic-1's do (Lieber et al. 2021).
     """
 
     vocab_size: int = 32_768
@@ -66,6 +70,8 @@ class SpmParams:
     newline_runs: tuple[int, ...] = (1, 2, 3, 4)
     space_runs: tuple[int, ...] = (2, 3, 4, 8, 16)
     allow_smaller: bool = False
+    normalization: Literal["identity", "nfkc"] = "identity"
+    multi_word: bool = False
 
     def __post_init__(self) -> None:
         check_specials(self.special_tokens)
@@ -91,7 +97,7 @@ class Spm(Sink):
     """Writes ``tokenizer/tokenizer.model`` and ``tokenizer/card.json``."""
 
     name: ClassVar[str] = "tokenizers.spm"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     pins: ClassVar[tuple[str, ...]] = ("sentencepiece",)
     Params: ClassVar[type] = SpmParams
     phases: ClassVar[tuple[AuxPhase, ...]] = sampling.PHASES
@@ -128,6 +134,8 @@ class Spm(Sink):
             "digest": spm_digest(processor),
             "files": {"tokenizer.model": sha256_hex(raw)},
             "model_type": self.params.model_type,
+            "normalization": self.params.normalization,
+            "multi_word": self.params.multi_word,
             "vocab_size": size,
             "vocab_size_asked": self.params.vocab_size,
             "eos": {"id": 0, "token": self.params.special_tokens[0]},
@@ -180,7 +188,8 @@ def train_spm(lines: list[str], params: SpmParams) -> bytes:
         "user_defined_symbols": params.symbols(),
         "eos_id": 0, "eos_piece": params.special_tokens[0],
         "unk_id": 1, "unk_piece": UNKNOWN, "bos_id": -1, "pad_id": -1,
-        "normalization_rule_name": "identity",
+        "normalization_rule_name": params.normalization,
+        "split_by_whitespace": not params.multi_word,
         "add_dummy_prefix": False,
         "remove_extra_whitespaces": False,
         "byte_fallback": True,

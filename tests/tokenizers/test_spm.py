@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sentencepiece
 
 from corpusmill.pipeline.context import MemoryContext
 from corpusmill.pipeline.errors import ConfigError, StageError
+from corpusmill.tokenizers.checkup import Group, check
 from corpusmill.tokenizers.encode import load
 from corpusmill.tokenizers.spm import LINE_BYTES, Spm, SpmParams, lines_of, train_spm
 
@@ -60,6 +62,31 @@ def test_card_counts_what_is_left_out(tmp_path: Path, helpers: Mapping[str, Any]
     assert card["sample"]["reserved_characters_left_out"] == 3
     assert card["sample"]["documents"] == 54
     assert card["vocab_size"] == 420
+
+
+def test_nfkc_is_lossy_and_the_audit_says_so(tmp_path: Path, helpers: Mapping[str, Any]) -> None:
+    made = {}
+    for kind in ("identity", "nfkc"):
+        ctx = helpers["fill"](MemoryContext(tmp_path / kind), helpers["make_docs"](60))
+        params: dict[str, Any] = {"normalization": kind}
+        ctx.run_phases(Spm(SpmParams(vocab_size=420, **params)))
+        made[kind] = load(ctx.files())
+        card = json.loads(ctx.files()["tokenizer/card.json"].read_bytes())
+        assert card["normalization"] == kind
+    text = "ﬁne ½ Ａ"
+    back = {kind: one.decode(one.encode_batch([text])[0]) for kind, one in made.items()}
+    assert back == {"identity": text, "nfkc": "fine 1⁄2 A"}
+    found = check(made["nfkc"], [Group("x", [text, "plain"])])
+    assert any("do not come back" in fault for fault in found.faults)
+
+
+def test_pieces_across_spaces() -> None:
+    lines = ["in the mill and on the hill"] * 30
+    for many in (False, True):
+        raw = train_spm(lines, SpmParams(vocab_size=330, multi_word=many, allow_smaller=True))
+        encoder = sentencepiece.SentencePieceProcessor(model_proto=raw)
+        pieces = [encoder.id_to_piece(i) for i in range(encoder.get_piece_size())]
+        assert any("e▁" in p for p in pieces) is many
 
 
 def test_impossible_sizes() -> None:
