@@ -128,10 +128,10 @@ def tokenise_utf8(data: npt.NDArray[np.uint8], byte_start: npt.NDArray[np.int64]
         data, byte_start, t.flags, t.ccc, t.fold, t.offsets, t.pool, *_quick(), pend, spare,
         np.empty(257, np.int64), doc_start, start, end, chars, hashes, flags,
     )  # fmt: skip
+    # Views: what is behind them was never written, so it takes no memory.
     return WordTable(
-        data, byte_start, doc_start,
-        start[:n].copy(), end[:n].copy(), chars[:n].copy(), hashes[:n].copy(), flags[:n].copy(),
-    )  # fmt: skip
+        data, byte_start, doc_start, start[:n], end[:n], chars[:n], hashes[:n], flags[:n]
+    )
 
 
 def picked(places: Sequence[tuple[WordTable, int]]) -> WordTable:

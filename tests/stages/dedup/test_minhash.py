@@ -10,6 +10,7 @@ import pytest
 
 from corpusmill.pipeline.document import Document, Drop
 from corpusmill.pipeline.errors import ConfigError, StageError
+from corpusmill.stages.dedup import bands
 from corpusmill.stages.dedup.bands import Sketches, pair_up, permutations
 from corpusmill.stages.dedup.minhash import STAGE, MinhashParams
 from corpusmill.stages.dedup.sets import MOST, sets_of
@@ -262,6 +263,13 @@ def test_pairs_of_small_buckets() -> None:
     assert list(zip(a.tolist(), b.tolist(), strict=True)) == [(1, 8), (4, 7), (4, 9), (7, 9)]
     same = pair_up(band_rows([5, 5, 5, 2, 6, 2], np.arange(6), np.arange(6) + 9), ids)
     assert [c.tolist() for c in same] == [a.tolist(), b.tolist()]
+    # Of four members the second and the last are paired where a side tells that they are alike.
+    four = np.arange(4, dtype=np.uint64)
+    for side in ([0, 1, 2, 1], [0, 1, 2, 3]):
+        left, right = pair_up(band_rows([5] * 4, np.arange(4), side), four)
+        found = set(zip(left.tolist(), right.tolist(), strict=True))
+        more = {(1, 3)} if side[1] == side[3] else set()
+        assert found == {(0, 1), (0, 2), (0, 3), (1, 2), (2, 3)} | more
     assert [len(c) for c in pair_up(band_rows(np.arange(6), none, none), ids)] == [0, 0]
     assert [len(c) for c in pair_up(rows[:0], ids[:0])] == [0, 0]
     assert [c.tolist() for c in pair_up(band_rows([3, 3], [0, 0], [0, 0]), ids[[1, 1]])] == [
@@ -429,6 +437,18 @@ def test_verdicts_do_not_change_without_the_version(make: Any, run: Any) -> None
         4,
         "f3dda289dd9dec88a0f221f7c492945543f93d72f270c87640463df28121bde0",
     )
+
+
+def test_texts_are_cut_into_batches_of_bytes() -> None:
+    size = bands._BATCH_BYTES
+
+    def cut(*start: int) -> list[tuple[int, int]]:
+        return [(s.start, s.stop) for s in bands._batches(np.array(start))]
+
+    assert cut(0) == []
+    assert cut(7, 8, 9, 9) == [(0, 3)]
+    assert cut(0, size, 2 * size, 2 * size + 1, 4 * size) == [(0, 1), (1, 2), (2, 3), (3, 4)]
+    assert cut(5, 6, size + 5, size + 6) == [(0, 2), (2, 3)]
 
 
 def test_sketches_of_a_column_are_those_of_its_texts() -> None:

@@ -30,7 +30,7 @@ def directions(*numbers: tuple[int, ...]) -> np.ndarray:
     return unit(rows)
 
 
-def stage(tmp_path: Path, **params: float) -> SemanticDedup:
+def stage(tmp_path: Path, **params: object) -> SemanticDedup:
     path = tmp_path / "clusters.jsonl"
     made = Clusters(directions((1, 0, 0), (0, 1, 0), (0, 0, 1)), directions((0, 0, 0, 1))[0],
                     ((), (), ()))  # fmt: skip
@@ -40,8 +40,17 @@ def stage(tmp_path: Path, **params: float) -> SemanticDedup:
     return dedup
 
 
+def document(key: str, text: str, lang: str = "en") -> Document:
+    return Document(key * 16, text, "test", signals={"lang": lang})
+
+
+def found_of(docs: list[Document]) -> dict[str, dict[str, object]]:
+    """What was written, by the first two digits of the id."""
+    return {d.id[:2]: {k: v for k, v in d.signals.items() if k != "lang"} for d in docs}
+
+
 def documents() -> list[Document]:
-    return [Document(key * 16, text, "test") for key, text in TEXTS.items()]
+    return [document(key, text) for key, text in TEXTS.items()]
 
 
 def run(dedup: SemanticDedup, docs: list[Document], tmp_path: Path, partitions: int) -> None:
@@ -58,7 +67,7 @@ def run(dedup: SemanticDedup, docs: list[Document], tmp_path: Path, partitions: 
 def test_what_says_the_same_belongs_to_the_smallest_id(tmp_path: Path, partitions: int) -> None:
     docs = documents()
     run(stage(tmp_path), list(reversed(docs)), tmp_path, partitions)
-    found = {doc.id[:2]: doc.signals for doc in docs}
+    found = found_of(docs)
     assert found["01"] == {"semantic_copies": 3}
     assert found["07"] == {"semantic_of": "01" * 16, "semantic_cosine": 1.0}
     assert found["03"] == {"semantic_of": "01" * 16, "semantic_cosine": 0.9993}
@@ -70,16 +79,28 @@ def test_what_says_the_same_belongs_to_the_smallest_id(tmp_path: Path, partition
 def test_a_higher_bound_parts_them(tmp_path: Path) -> None:
     docs = documents()
     run(stage(tmp_path, min_cosine=0.9995), docs, tmp_path, 1)
-    assert docs[2].signals == {"semantic_copies": 1}
-    assert docs[0].signals == {"semantic_copies": 2}
+    found = found_of(docs)
+    assert found["03"] == {"semantic_copies": 1}
+    assert found["01"] == {"semantic_copies": 2}
 
 
 def test_members_of_other_clusters_are_not_compared(tmp_path: Path) -> None:
-    docs = [Document("01" * 16, "sea code the", "test"), Document("02" * 16, "code sea", "test")]
-    docs.append(Document("03" * 16, "sea code code", "test"))
+    texts = {"01": "sea code the", "02": "code sea", "03": "sea code code"}
+    docs = [document(key, text) for key, text in texts.items()]
     run(stage(tmp_path, min_cosine=0.9), docs, tmp_path, 1)
-    assert docs[1].signals == {"semantic_of": "01" * 16, "semantic_cosine": 0.9972}
-    assert docs[2].signals == {"semantic_copies": 1}  # its cosine with 01 is above .9, but not near
+    found = found_of(docs)
+    assert found["02"] == {"semantic_of": "01" * 16, "semantic_cosine": 0.9972}
+    assert found["03"] == {"semantic_copies": 1}  # its cosine with 01 is .95, in another cluster
+
+
+def test_other_languages_are_left_alone_unless_asked_for(tmp_path: Path) -> None:
+    docs = [document("01", "sea"), document("02", "sea", "de"), document("03", "sea", "de")]
+    run(stage(tmp_path), docs, tmp_path, 1)
+    assert {tuple(found) for found in found_of(docs).values()} == {("semantic_copies",)}
+    run(stage(tmp_path, languages=("de",)), docs, tmp_path, 1)
+    assert found_of(docs)["03"]["semantic_of"] == "02" * 16
+    assert stage(tmp_path).reads == ("lang",)
+    assert stage(tmp_path, languages=()).reads == ()
 
 
 def test_a_cluster_that_is_too_large_stops_the_run(tmp_path: Path) -> None:
