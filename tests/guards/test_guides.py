@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def batches() -> Any:
     page = (ROOT / "docs/guides.md").read_text()
-    (code,) = re.findall(r"^```python\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
+    code = re.findall(r"^```python\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)[0]
     names: dict[str, Any] = {}
     exec(compile(code, "docs/guides.md", "exec"), names)
     return names["batches"]

@@ -67,6 +67,26 @@ def test_their_reader_sees_our_tokens(released: Path, tmp_path: Path, layout: st
         assert found == pieces(released, "web")
 
 
+def test_the_guide_trains_on_our_shards(released: Path) -> None:
+    """With torch, Megatron-core and OLMo-core as the guide says; each learns its first batch."""
+    script = Path(__file__).with_name("train_steps.py")
+    command = [str(PYTHON), "-W", "ignore", str(script), str(ROOT / "docs/guides.md")]
+    done = subprocess.run(
+        [*command, str(released), "web"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found.keys() == {"numpy", "megatron", "olmo"}
+    for name, one in found.items():
+        assert one["losses"][-1] < 0.5 * one["losses"][0], name
+    shards = [np_tokens(p) for p in sorted((released / "shards/web").glob("*.bin"))]
+    assert found["olmo"]["first"] == shards[0][:16]
+    row = found["megatron"]["first"]
+    assert len(row) == 17
+    for part in " ".join(map(str, row)).split(" 0 "):  # documents are in an order of its own
+        assert f" {part} " in f" {' '.join(map(str, shards[0]))} "
+
+
 def np_tokens(path: Path) -> list[int]:
     import numpy as np
 
