@@ -32,7 +32,7 @@ Signals of the kept: ``cluster``, the smallest id of its cluster (its own where 
 splits that must not have relatives on both sides.
 
 Phases and what they hold in memory: ``bucket`` the band rows of one partition, 16 bytes each,
-about 60 when sorted (14 rows a document); ``sets`` a batch of texts and the sets of one
+about 100 when sorted (14 rows a document); ``sets`` a batch of texts and the sets of one
 partition's candidates, 4 bytes a distinct shingle, at most 16 kB; ``verify`` two such lots and 48
 bytes a pair; ``link`` (one task) 8 bytes a candidate; ``split`` the sets of the families of one
 partition. On disk, uncompressed: 224 bytes a document, and for candidates their sets up to three
