@@ -27,12 +27,12 @@ from .page_model import PageModel, load_page_model, page_features
 class Params:
     """`topic` and `format`: files of ``corpusmill train topics``. `clusters`: one of ``corpusmill
     train clusters``. `languages`: documents whose signal ``lang`` is none of these get nothing;
-    empty means every document."""
+    empty means every document, though the vectors know English and little else."""
 
     topic: Asset | None = None
     format: Asset | None = None
     clusters: Asset | None = None
-    languages: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ("en",)
 
     def __post_init__(self) -> None:
         if self.topic is None and self.format is None and self.clusters is None:

@@ -55,11 +55,15 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 class SemanticParams:
     """`clusters`: a file of ``corpusmill train clusters``, best of texts like these. `min_cosine`
     of two documents that belong together, 0 to 1, with what all texts have in common taken off (see
-    `clusters_model.py`). `max_cluster`: more documents than that in a cluster stop the run."""
+    `clusters_model.py`). `max_cluster`: more documents than that in a cluster stop the run.
+    `languages`: documents whose signal ``lang`` is none of these are compared with none; empty
+    means every document. The vectors know English: of texts in other languages they say hardly more
+    than which language it is, so that all look alike (`docs/dedup.md`)."""
 
     clusters: Asset
     min_cosine: float = 0.95
     max_cluster: int = 200_000
+    languages: tuple[str, ...] = ("en",)
 
     def __post_init__(self) -> None:
         if not 0 < self.min_cosine <= 1 or self.max_cluster < 2:
@@ -87,6 +91,7 @@ class SemanticDedup(Barrier):
     def __init__(self, params: SemanticParams) -> None:
         super().__init__(params)
         self.params: SemanticParams = params
+        self.reads = ("lang",) if params.languages else ()
         self._embedder: Embedder | None = None
         self._clusters: Clusters | None = None
 
@@ -95,16 +100,19 @@ class SemanticDedup(Barrier):
         self._clusters = load_clusters(str(self.params.clusters))
 
     def emit(self, batch: Sequence[Document]) -> dict[str, tuple[pa.Table, Any]]:
-        """Table ``vectors``: cluster, id, and the vector's bytes, for documents with a word."""
+        """Table ``vectors``: cluster, id, and the vector's bytes, for documents with a word in one
+        of the languages."""
         import pyarrow as pa
 
         if self._embedder is None or self._clusters is None:
             raise ConfigError(f"{self.name}: emit before setup")
-        whole = self._embedder.vectors([doc.text for doc in batch])
+        known = self.params.languages
+        asked = [doc for doc in batch if not known or doc.signals.get("lang", "") in known]
+        whole = self._embedder.vectors([doc.text for doc in asked])
         chosen = with_words(whole)
         vectors = centred(whole[chosen], self._clusters.middle)
         places, _ = self._clusters.assign(whole[chosen])
-        ids = [batch[n].id for n in np.flatnonzero(chosen).tolist()]
+        ids = [asked[n].id for n in np.flatnonzero(chosen).tolist()]
         raw = vectors.astype("<i2").tobytes()
         width = 2 * DIMENSIONS
         table = pa.table(

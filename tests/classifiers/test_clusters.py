@@ -115,7 +115,7 @@ def test_clusters_come_back_from_their_file_and_are_written(tmp_path: Path) -> N
     path = tmp_path / "c.jsonl"
     path.write_bytes(made.to_bytes())
     assert load_clusters(str(path)).to_bytes() == made.to_bytes()
-    stage = Topics(Params(clusters=str(path)))  # type: ignore[arg-type]
+    stage = Topics(Params(clusters=str(path), languages=()))  # type: ignore[arg-type]
     stage.setup()
     docs = [Document(str(n), text, "test") for n, text in enumerate(["code list", "sea", ""])]
     stage.apply(docs)

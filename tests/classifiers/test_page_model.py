@@ -30,10 +30,10 @@ def model(signal: str = "topic", shaped: bool = False) -> PageModel:
     return PageModel(signal, ("food", "sea", "work"), shaped, weights, np.zeros(3, np.int64))
 
 
-def stage(tmp_path: Path, **params: object) -> Topics:
+def stage(tmp_path: Path, languages: tuple[str, ...] = (), **params: object) -> Topics:
     for signal in ("topic", "format"):
         (tmp_path / signal).write_bytes(model(signal, signal == "format").to_bytes())
-    made = Topics(Params(**params))  # type: ignore[arg-type]
+    made = Topics(Params(languages=languages, **params))  # type: ignore[arg-type]
     made.setup()
     return made
 
@@ -98,6 +98,7 @@ def test_documents_get_topic_format_and_scores(tmp_path: Path) -> None:
 
 def test_what_is_not_asked_for_is_not_written(tmp_path: Path) -> None:
     made = stage(tmp_path, topic=str(tmp_path / "topic"), languages=("en",))
+    assert Params(topic="x").languages == ("en",)  # type: ignore[arg-type]
     english, other = doc("sea", lang="en"), doc("sea", lang="de")
     made.apply([english, other])
     assert english.signals["topic"] == "sea"

@@ -66,7 +66,7 @@ def test_the_models_of_the_sample_tell_plain_topics() -> None:
     topic, form, clusters = (
         Asset(MODELS / f"{name}.jsonl") for name in ("topics", "formats", "clusters")
     )
-    stage = Topics(Params(topic=topic, format=form, clusters=clusters))
+    stage = Topics(Params(topic=topic, format=form, clusters=clusters, languages=()))
     stage.setup()
     docs = [Document(f"{n:032d}", text, "test") for n, text in enumerate(ABOUT.values())]
     stage.apply(docs)
@@ -77,7 +77,9 @@ def test_the_models_of_the_sample_tell_plain_topics() -> None:
 
 
 def test_two_wordings_of_one_text_are_found(tmp_path: Path) -> None:
-    dedup = SemanticDedup(SemanticParams(Asset(MODELS / "clusters.jsonl"), min_cosine=0.8))
+    dedup = SemanticDedup(
+        SemanticParams(Asset(MODELS / "clusters.jsonl"), min_cosine=0.8, languages=())
+    )
     dedup.setup()
     texts = [
         "Add the flour and the butter to the bowl, then bake the bread in a hot oven.",
