@@ -19,12 +19,13 @@ Inflate = Callable[[bytes, int, int], "bytes | bytearray | None"]
 
 _LEAST, _USUAL, _MOST = 64 << 10, 128 << 10, 4 << 20
 """Bytes that are looked at together: few at first, so that a file in which plain records are rare
-is not copied over and over; most where a record is longer than usual."""
+is not copied over and over; then so many that they and what is made of them stay in the cache;
+most where a record is longer than usual."""
 
 
 def _next_span(at: int, span: int) -> int:
     """Bytes of the next window; `at` is 0 where one of `span` bytes was too short for a record."""
-    return min(span * 4, _USUAL if at else _MOST)
+    return min(max(span, _USUAL), 4 * _USUAL) if at else min(4 * span, _MOST)
 
 
 def members(

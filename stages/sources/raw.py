@@ -134,10 +134,10 @@ def plain_header(
         return None
     end = blank.end()
     raw = bytes(view[at:end])
-    start = raw.find(b"\nContent-Length: ") + 17
+    start = raw.find(_KEYS["content-length"]) + 16
     stop = raw.find(b"\r\n", start)
-    word = raw[start:stop]
-    plain = start > 16 and word.isdigit() and len(word) <= 18 and raw[stop + 2] not in _FOLD
+    word = raw[start:stop].strip()
+    plain = start > 15 and word.isdigit() and len(word) <= 18 and raw[stop + 2] not in _FOLD
     if plain and raw.isascii():
         return AsciiHeaders(raw), end, int(word)
     headers = header_lines(raw)

@@ -172,8 +172,16 @@ def test_a_header_ends_at_its_first_blank_line(head: bytes) -> None:
     assert found[1:] == (len(head), 7)
 
 
-def test_a_folded_length_is_no_length() -> None:
-    head = b"WARC/1.0\r\nContent-Length: 7\r\n 8\r\n\r\n"
+@pytest.mark.parametrize(
+    "lines", [
+        b"Content-Length: 7\r\n 8", b"Content-Length:x\r\nContent-Length: 7",
+        b"Content-Length: +7", b"Content-Length: 1_0", b"X: Content-Length: 7",
+        b"Content-Length: 1234567890123456789",
+    ],
+)  # fmt: skip
+def test_what_is_no_length(lines: bytes) -> None:
+    head = b"WARC/1.0\r\n" + lines + b"\r\n\r\n"
+    assert not is_length(parse_header_lines(head.rstrip()).get("content-length", ""))
     assert plain_header(head, head, 0) is None
 
 
