@@ -14,6 +14,7 @@ from corpusmill.classifiers.shape import NAMES, shape
 from corpusmill.classifiers.topics import Params, Topics
 from corpusmill.pipeline.document import Document
 from corpusmill.pipeline.errors import AssetError, ConfigError
+from corpusmill.pipeline.mix import DomainRule, domain_of
 
 SAMPLE = Path(__file__).parents[2] / "configs" / "sample" / "models"
 
@@ -119,6 +120,25 @@ def test_features_are_the_vector_and_then_the_shape(small_embedder: Embedder) ->
     row = page_features(vectors, ["sea"], ["https://h.example/faq"], True)[0]
     assert row[:DIMENSIONS].tolist() == vectors[0].tolist()
     assert row[DIMENSIONS:].tolist() == shape("sea", "https://h.example/faq")
+
+
+def test_a_mix_takes_what_is_written_as_domains(tmp_path: Path) -> None:
+    made = stage(tmp_path, topic=str(tmp_path / "topic"), format=str(tmp_path / "format"))
+    docs = [doc("bread"), doc("sea"), doc("sea code the"), doc("")]
+    made.apply(docs)
+    rules = [
+        DomainRule("kitchen", {"topic": "food|drinks", "format": "f*"}),
+        DomainRule("sure", {"topic": "sea", "topic_score": "0.9.."}),
+        DomainRule("rest"),
+    ]
+    found = [domain_of({"source": d.source, **d.meta, **d.signals}, rules) for d in docs]
+    assert found == ["kitchen", "sure", "rest", "rest"]
+    by_cluster = DomainRule("cluster", {"text_cluster": "3|7"})
+    by_bucket = DomainRule("best", {"quality_bucket": "15.."})
+    assert domain_of({"text_cluster": 7}, [by_cluster]) == "cluster"
+    assert domain_of({"text_cluster": 17}, [by_cluster]) is None
+    assert domain_of({"quality_bucket": 15, "licence": "CC0-1.0"}, [by_bucket]) == "best"
+    assert domain_of({"licence": "CC0-1.0"}, [DomainRule("free", {"licence": "CC*"})]) == "free"
 
 
 def numbers(text: str, url: str = "") -> dict[str, int]:
