@@ -12,7 +12,7 @@
         licence: Apache-2.0
     steps:                           # in order; a name, or a name with its parameters
       - filters.url
-      - extract.tiers: {tier: default}
+      - extract.tiers: {tier: own}
     tokenizer: {stage: tokenizers.bpe, vocab_size: 8192}
     mix: {}
     shards: {tokens_per_shard: 1000000}

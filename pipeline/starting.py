@@ -211,9 +211,7 @@ def recipe_for(folder: Path, path: Path, found: list[Found], name: str) -> str:
         for f in found
     )  # fmt: skip
     pages = any(f.stage in ("sources.warc", "sources.html") for f in found)
-    extract = (
-        "  - extract.tiers: {tier: default}  # fast, default, quality or own\n" if pages else ""
-    )
+    extract = "  - extract.tiers: {tier: own}  # or fast, default, quality\n" if pages else ""
     return _RECIPE.format(
         folder=shown(str(folder)), path=path.name, name=name, sources=sources, extract=extract
     )
