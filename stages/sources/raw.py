@@ -135,9 +135,9 @@ def plain_header(
     end = blank.end()
     raw = bytes(view[at:end])
     start = raw.find(_KEYS["content-length"]) + 16
-    stop = raw.find(b"\r\n", start)
+    stop = raw.find(b"\n", start)
     word = raw[start:stop].strip()
-    plain = start > 15 and word.isdigit() and len(word) <= 18 and raw[stop + 2] not in _FOLD
+    plain = start > 15 and word.isdigit() and len(word) <= 18 and raw[stop + 1] not in _FOLD
     if plain and raw.isascii():
         return AsciiHeaders(raw), end, int(word)
     headers = header_lines(raw)
