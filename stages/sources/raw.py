@@ -53,6 +53,7 @@ _USUAL = (
 )  # fmt: skip
 _NAMES = {name: name.lower() for name in _USUAL}
 _KEYS = {name.lower(): f"\n{name}:".encode("ascii") for name in _USUAL}
+_LENGTH = _KEYS["content-length"]
 _FOLD = b" \t"
 """What a line begins with that continues the one before it."""
 _T = TypeVar("_T")
@@ -134,10 +135,11 @@ def plain_header(
         return None
     end = blank.end()
     raw = bytes(view[at:end])
-    start = raw.find(_KEYS["content-length"]) + 16
+    found = raw.find(_LENGTH)
+    start = found + len(_LENGTH)
     stop = raw.find(b"\n", start)
     word = raw[start:stop].strip()
-    plain = start > 15 and word.isdigit() and len(word) <= 18 and raw[stop + 1] not in _FOLD
+    plain = found >= 0 and word.isdigit() and len(word) <= 18 and raw[stop + 1] not in _FOLD
     if plain and raw.isascii():
         return AsciiHeaders(raw), end, int(word)
     headers = header_lines(raw)
