@@ -18,7 +18,7 @@ OF_PIPELINE = {
     "stage", "strict_yaml",
 }  # fmt: skip
 HEAVY = (
-    "brotli", "cchardet", "datasketch", "datatrove", "duckdb", "fasttext", "fastwarc", "huggingface_hub",
+    "boto3", "botocore", "brotli", "cchardet", "datasketch", "datatrove", "duckdb", "fasttext", "fastwarc", "huggingface_hub",
     "llvmlite", "lxml", "numba", "phonenumbers", "py3langid", "pyarrow", "pycld2", "ray",
     "re2", "resiliparse", "scipy", "selectolax", "sentencepiece", "tokenizers", "torch",
     "trafilatura", "zstandard",
