@@ -89,6 +89,11 @@ def test_similarity_decides_and_is_near_the_truth(tmp_path: Path) -> None:
     assert not any(taken[20:])
 
 
+@pytest.mark.parametrize(("least", "minima"), [(0.7, 79), (0.5, 56), (0.0, 0), (1.0, 112)])
+def test_how_many_minima_are_enough(tmp_path: Path, least: float, minima: int) -> None:
+    assert known(tmp_path, named(text(0)), min_jaccard=least)._least == [minima]  # of 112
+
+
 def test_the_most_similar_and_of_equals_the_first_id(tmp_path: Path) -> None:
     base = words(0)
     near, nearer = list(base), list(base)

@@ -112,6 +112,14 @@ def test_short_lines_stay(make: Any, run: Any) -> None:
     assert [doc.text for doc in docs] == [f"fourteen chars\n{body(n)}" for n in range(5)]
 
 
+def test_a_line_is_as_long_as_it_is_written(make: Any, run: Any) -> None:
+    """Both spellings of a line are equal; only the one of 18 code points is long enough to go."""
+    short, long = "é" * 9, "e\u0301" * 9
+    docs = [make(n, f"{long}\n{short}\n{body(n)}", host="h") for n in range(5)]
+    run(STAGE(LinesParams()), docs)
+    assert [doc.text for doc in docs] == [f"{short}\n{body(n)}" for n in range(5)]
+
+
 def corpus(make: Any) -> list[Document]:
     r = random.Random(7)
     frames = [f"Frame line number {n} «É»" for n in range(30)]

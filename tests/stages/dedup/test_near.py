@@ -47,6 +47,15 @@ def test_similar_containing_and_other_pages() -> None:
     assert found[0].plain()["similarity"] == 1.0
 
 
+def test_of_equally_similar_pages_that_comes_first_which_contains_more() -> None:
+    part = " ".join(WORDS[:54])  # 50 shingles, all shared: 50 of 100
+    more = " ".join(WORDS[:64] + WORDS[110:130])  # 80 shingles, 60 of them shared: 60 of 120
+    found = find_near(TEXT, [table({"a": part, "b": more})])
+    assert [(near.id, near.similarity, near.contained) for near in found] == [
+        ("b", 0.5, 0.6), ("a", 0.5, 0.5),
+    ]  # fmt: skip
+
+
 def test_many_rows() -> None:
     r = random.Random(1)
     texts = {f"{n:04}": " ".join(r.choices(WORDS, k=30)) for n in range(2000)}
