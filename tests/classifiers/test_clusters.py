@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from corpusmill.classifiers import clusters_model
 from corpusmill.classifiers import topics as module
 from corpusmill.classifiers import train_clusters as train_clusters_module
 from corpusmill.classifiers.clusters_model import (
@@ -88,6 +89,29 @@ def test_centres_are_the_means_of_their_vectors() -> None:
     assert places[0] == places[1]
     means = {tuple(row) for row in centres[:, :2].tolist()}
     assert means == {(3994, 221), (221, 3994)}
+
+
+def test_in_the_end_no_vector_is_nearer_to_another_centre() -> None:
+    random = np.random.default_rng(5)
+    vectors = directions(*map(tuple, random.integers(-99, 100, (200, 3)).tolist()))
+    centres, places = fit_centres(vectors, 7, 1)
+    assert (nearest(vectors, centres)[0] == places).all()
+    sums = np.zeros((7, DIMENSIONS), np.int64)
+    np.add.at(sums, places, vectors.astype(np.int64))
+    assert (unit(sums) == centres).all()
+
+
+def test_what_differs_by_rounding_alone_is_the_same() -> None:
+    with pytest.raises(ConfigError, match="only 1 of the texts differ"):
+        fit_centres(directions((10, 10, 1), (10, 10, 1)), 2, 1)
+
+
+def test_a_centre_that_loses_all_stays_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = directions((1, 0), (0, 1), (-1, -1))
+    monkeypatch.setattr(clusters_model, "_spread", lambda vectors, k, seed: first)
+    centres, places = fit_centres(directions((9, 1), (1, 9)), 3, 1)
+    assert places.tolist() == [0, 1]
+    assert centres[2].tolist() == first[2].tolist()
 
 
 def test_of_equal_centres_the_first_is_taken() -> None:

@@ -82,6 +82,11 @@ def test_unit_has_the_length_and_the_direction(numbers: list[int]) -> None:
     assert np.abs(made[:4] - exact).max() <= 1
 
 
+def test_unit_of_large_sums_does_not_overflow() -> None:
+    (made,) = unit(np.full((1, DIMENSIONS), 2**40, np.int64))
+    assert set(made.tolist()) == {LENGTH // 16}
+
+
 def test_products_are_whole_numbers_whatever_the_order() -> None:
     random = np.random.default_rng(1)
     vectors = unit(random.integers(-1000, 1000, (50, DIMENSIONS)))

@@ -49,6 +49,13 @@ def test_the_likeliest_class_and_its_softmax() -> None:
     assert likeliest([-5000.0, 5000.0], ("a", "b")) == ("b", 1.0)
 
 
+def test_a_logit_is_a_sum_in_millionths() -> None:
+    features = np.zeros((1, DIMENSIONS), np.int64)
+    features[0, :3] = (500, 0, 1000)
+    biased = replace(model(), biases=np.array([0, 250_000, -1_000_000]))
+    assert biased.logits(features).tolist() == [[1.0, 0.75, -1.0]]
+
+
 def test_a_model_comes_back_from_its_file(tmp_path: Path) -> None:
     for shaped in (False, True):
         path = tmp_path / "m.jsonl"
