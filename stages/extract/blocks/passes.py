@@ -16,14 +16,14 @@ from corpusmill.stages.extract.sanitise import clean_markup
 from corpusmill.stages.extract.streamed import settle
 
 from . import columns
-from .vocabulary import TAG
+from .vocabulary import TAG, TAGS
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     Integers = npt.NDArray[np.int64]
 
-_CELLS = TAG["td"], TAG["th"]
+_IS_CELL = np.isin(np.arange(len(TAGS)), (TAG["td"], TAG["th"]))
 _ALT = re.compile(rb' alt="([^"]{1,60})"')
 
 
@@ -160,12 +160,11 @@ def analyse(markup: bytes, *, prune: bool = True) -> Blocks:
 
 
 def _icons(markup: bytes, elements: Integers) -> dict[int, str]:
-    cells = np.isin(elements[:, columns.TAG_ID], _CELLS)
-    empty = elements[:, columns.BLOCK0] == elements[:, columns.BLOCK1]
-    pictured = np.flatnonzero(empty & (elements[:, columns.IMAGE_END] > 0))
-    around = elements[pictured, columns.PARENT]
-    holders = np.where(cells[pictured], pictured, around)
-    alone = cells[holders] & empty[holders]
+    pictured = np.flatnonzero(elements[:, columns.IMAGE_END])
+    around = np.maximum(elements[pictured, columns.PARENT], 0)
+    holders = np.where(_IS_CELL[elements[pictured, columns.TAG_ID]], pictured, around)
+    empty = elements[holders, columns.BLOCK0] == elements[holders, columns.BLOCK1]
+    alone = empty & _IS_CELL[elements[holders, columns.TAG_ID]]
     found = {}
     for element, cell in zip(pictured[alone].tolist(), holders[alone].tolist(), strict=True):
         end = int(elements[element, columns.IMAGE_END])
