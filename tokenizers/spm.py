@@ -189,7 +189,6 @@ def train_spm(lines: list[str], params: SpmParams) -> bytes:
         "eos_id": 0, "eos_piece": params.special_tokens[0],
         "unk_id": 1, "unk_piece": UNKNOWN, "bos_id": -1, "pad_id": -1,
         "normalization_rule_name": params.normalization,
-        "split_by_whitespace": not params.multi_word,
         "add_dummy_prefix": False,
         "remove_extra_whitespaces": False,
         "byte_fallback": True,
@@ -200,6 +199,8 @@ def train_spm(lines: list[str], params: SpmParams) -> bytes:
         "num_threads": 1,
         "minloglevel": 2,
     }  # fmt: skip
+    if params.multi_word:  # the model holds every option that is given, its default too
+        options["split_by_whitespace"] = False
     try:
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=iter(lines), model_writer=model, **options
