@@ -142,7 +142,9 @@ def test_ten_thousand_copies_of_one_page(make: Any, run: Any) -> None:
     assert ctx.equations == [
         ("documents of families = survivors + removed", 10_000, {"survivors": 1, "removed": 9_999})
     ]
-    assert ctx.notes("tally")[0]["candidate_pairs"] == 9_999 + 9_998  # a star and a chain
+    tally = ctx.notes("tally")[0]
+    assert tally["documents"] == 10_000
+    assert tally["candidate_pairs"] == 9_999 + 9_998  # a star and a chain
 
 
 def test_short_repeated_and_empty_texts(make: Any, run: Any) -> None:
