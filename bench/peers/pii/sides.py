@@ -4,10 +4,10 @@
     PYTHON sides.py --prove
 
 TEXTS: JSON Lines with ``text``. ``presidio``: the recognisers of its analyzer that need no model
-(patterns, check digits, words of context), over spaCy's blank English pipeline, since the
-registry has the model that it asks for only as uploads of others; ``scrubadub``: its default detectors. OUT has one line a text,
-the spans as ``[type, start, end]`` under our names of types, and a last line ``{"cpu_seconds"}``
-of the work alone.
+(patterns, check digits, words of context), over spaCy's blank English pipeline, since the registry
+has the model that it asks for only as uploads of others; ``scrubadub``: its default detectors. OUT
+has one line a text, the spans as ``[type, start, end]`` under our names of types, and a last line
+``{"cpu_seconds"}`` of the work alone.
 """
 
 from __future__ import annotations
