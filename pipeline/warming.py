@@ -12,6 +12,9 @@ STAGES = (
 )  # fmt: skip
 """Stages whose `setup` compiles kernels and needs no asset."""
 
+MODULES = ("tokenizers.count_kernel", "tokenizers.merge_kernel", "tokenizers.encode_kernel")
+"""Modules of kernels that are used once there is much text."""
+
 
 def warm_kernels() -> dict[str, str]:
     """Compiles, or loads from the cache; wall seconds by part, as decimal strings."""
@@ -27,6 +30,10 @@ def warm_kernels() -> dict[str, str]:
         started = time.monotonic()
         cls = stage_class(name)
         cls(cls.Params()).setup()
+        timed(name, started)
+    for name in MODULES:
+        started = time.monotonic()
+        room_module(name)
         timed(name, started)
     started = time.monotonic()
     room_module("stages.extract.blocks.model").setup()
