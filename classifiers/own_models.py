@@ -20,7 +20,7 @@ def extra_module(name: str, extra: str) -> Any:
         return import_module(name)
     except ModuleNotFoundError as error:
         raise AssetError(
-            f"the module {error.name} is needed to read this model, and is not installed",
+            f"the module {error.name} is needed for this model, and is not installed",
             hint=f"pip install 'corpusmill[{extra}]'",
         ) from None
 

@@ -60,7 +60,7 @@ def ablate(options: Namespace) -> int:
         out = f", {side['left_out']} left out as held-out text stands in them"
         print(f"{key}: {side['name']}, {side['documents']} documents, {side['tokens']} tokens"
               f"{out if side['left_out'] else ''}")  # fmt: skip
-    print(f"{found['tokens']} tokens of each, {found['seeds']} times, {_learner(found['model'])}; "
+    print(f"{found['tokens']} tokens of each, {found['seeds']} times, {learner(found['model'])}; "
           "bits per byte, less is better:")  # fmt: skip
     rows = [
         [Path(name).name, f"{f['documents']}", f"{f['a']:.4f}", f"{f['b']:.4f}",
@@ -71,7 +71,8 @@ def ablate(options: Namespace) -> int:
     return 0
 
 
-def _learner(model: Mapping[str, Any]) -> str:
+def learner(model: Mapping[str, Any]) -> str:
+    """A trained model in words, of `ablate`'s description of it."""
     if model["kind"] == "ngram":
         return f"{model['order']}-grams of {model['pieces']} pieces"
     millions = model["size"] / 1e6

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from corpusmill.pipeline import Recipe, run
+from corpusmill.pipeline.ablating import learner
 from corpusmill.pipeline.cli import main
 
 from .conftest import text_of
@@ -39,3 +40,10 @@ def test_a_run_against_a_file(
     assert printed.rstrip().endswith(" a")
     assert main(words) == 2
     assert "--heldout" in capsys.readouterr().err
+
+
+def test_the_models_are_named() -> None:
+    ngram = {"kind": "ngram", "order": 5, "pieces": 4000, "size": 1}
+    assert learner(ngram) == "5-grams of 4000 pieces"
+    transformer = {"kind": "transformer", "pieces": 4000, "size": 12_282_624}
+    assert learner(transformer) == "a transformer of 12.3 million parameters and 4000 pieces"
