@@ -24,10 +24,15 @@ def wheel(folder: Path, name: str, files: dict[str, bytes]) -> Path:
 
 
 def test_passages(tmp_path: Path) -> None:
-    described = {"name": SENTENCE + " name", "operations": [{"documentation": f"<p>{SENTENCE} a"}]}
+    described = {
+        "title": SENTENCE + " title",
+        "operations": [{"documentation": f"<p>{SENTENCE} a"}],
+    }
     path = wheel(tmp_path, "ferry", {
         "f/a.json": json.dumps(described).encode(),
-        "f/b.json.gz": gzip.compress(json.dumps({"description": SENTENCE + " b"}).encode()),
+        "f/b.json.gz": gzip.compress(
+            json.dumps({"description": SENTENCE + " b"}).encode(), mtime=0
+        ),
         "f/c.json": b"{",
         "f/d.py": f'x = "{SENTENCE} no"\n"""{SENTENCE} c\n\n{SENTENCE} d"""\n'.encode(),
         "f/e.md": f"# Title\n\n{SENTENCE} e\n".encode(),
