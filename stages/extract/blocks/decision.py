@@ -75,7 +75,8 @@ def main_run(
 
     Kept blocks are in one group while at most `GAP_BLOCKS` blocks with at most `GAP_WORDS` words
     are left out between them and none of these is a heading (`headings`: of each block, whether it
-    is one): *You may also like* is left out, and the stories below stand apart. The main group is
+    is one): *You may also like* is left out, and the stories below stand apart. (Not a heading
+    right before a kept block: it is the block's own, and comes back.) The main group is
     that with the greatest sum of squared score times words: of a long list that is likely wrong and
     a short text that is likely right, the text. A group is strong if its mean score by words is at
     least that share of the main group's which `bounds` says. `listed` has for each block its words
@@ -118,7 +119,7 @@ def _groups(kept: Sequence[int], words: Sequence[int], headings: Sequence[bool])
             if (
                 b - first <= GAP_BLOCKS
                 and sum(words[first:b]) <= GAP_WORDS
-                and not any(headings[first:b])
+                and not any(headings[first : b - 1])
             ):
                 groups[-1].append(b)
                 continue

@@ -75,16 +75,17 @@ def test_strong_groups_all_stay() -> None:
 
 
 def test_a_heading_left_out_parts_groups() -> None:
-    scores, words = [900, 100, 600], [50, 3, 20]
+    scores, words = [900, 100, 90, 600], [50, 3, 4, 20]
     found = best_blocks(scores, words)
-    assert found.kept == (0, 2)
+    assert found.kept == (0, 3)
     assert main_run(found, scores, words) is found
-    assert main_run(found, scores, words, headings=[True, False, True]) is found
-    assert main_run(found, scores, words, headings=[False, True, False]).kept == (0,)
-    kept_heading = [900, 800, 600]
-    assert main_run(
-        best_blocks(kept_heading, words), kept_heading, words, headings=[False, True, False]
-    ).kept == (0, 1, 2)
+    assert main_run(found, scores, words, headings=[True, False, False, True]) is found
+    assert main_run(found, scores, words, headings=[False, True, False, False]).kept == (0,)
+    # right before a kept block it is that block's own
+    assert main_run(found, scores, words, headings=[False, False, True, False]) is found
+    scores[1] = 800
+    found = best_blocks(scores, words)
+    assert main_run(found, scores, words, headings=[False, True, False, False]).kept == (0, 1, 3)
 
 
 def test_a_weaker_bound_cuts_less() -> None:
