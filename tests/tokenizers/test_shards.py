@@ -333,7 +333,7 @@ def test_decoded_shards_are_searched(run: Run, helpers: Any, tmp_path: Path) -> 
             "items": 2, "visible": 2, "documents": 1, "found": 1, "found_items": ["1"],
             "by_method": {"ngram": 1},
         }  # fmt: skip
-        assert set(alarms) == {"ngram", "run", "window", "short", "paraphrase"}
+        assert set(alarms) == {"ngram", "run", "window", "short", "half", "paraphrase"}
         assert float(alarms["ngram"]["upper_95"]) < 0.001
     assert len(ctx.notes("check")) == 4
 
