@@ -21,8 +21,8 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from functools import lru_cache
-from importlib.machinery import ExtensionFileLoader
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib.machinery import ExtensionFileLoader, ModuleSpec
+from importlib.util import module_from_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -90,9 +90,8 @@ def dolma_deduper() -> Callable[[str], None]:
     """The compiled deduper alone: the package around it imports a fastText without wheels."""
     (library,) = (found for p in sys.path for found in Path(p).glob("dolma/dolma.*.so"))
     loader = ExtensionFileLoader("dolma", str(library))
-    spec = spec_from_file_location("dolma", library, loader=loader)
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = module_from_spec(ModuleSpec("dolma", loader, origin=str(library)))
+    loader.exec_module(module)
     return module.deduper_entrypoint
 
 
