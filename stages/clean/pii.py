@@ -29,11 +29,12 @@ from corpusmill.pipeline.document import Document, Drop, Outcome, Scalar
 from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import SignalType, Stage
 
-from .addresses import Reserved, emails, ips, spelled_emails
+from .addresses import Reserved, emails, ips, spelled_emails, unspelled
 from .digits import cards, ibans, phones, ssns
 from .keys import macs, secrets, wallets
 from .national import national_ids
 from .pseudonyms import COMMITMENT, pseudonym, read_key
+from .roles import is_role
 from .spans import DEFAULT_TYPES, TAG, TAGS, TYPES, Span, as_ascii, blank, without_tags
 from .windows import Windows, scan, scan_all
 
@@ -44,6 +45,8 @@ Type = Literal[
     "email", "ip", "iban", "card", "ssn", "phone", "national_id", "secret", "wallet", "mac"
 ]
 Policy = Literal["tag", "pseudonym", "annotate"]
+
+_ROLE: Final = "pii_email_role"
 
 _SPELLED: Final = r"(?i:[\[({<] {0,2}at {0,2}[\])}>]| dot |[\[({<] {0,2}dot {0,2}[\])}>])"
 
@@ -152,6 +155,12 @@ def replace(text: str, spans: Sequence[Span], with_: Callable[[Span], str] | Non
     return "".join(pieces)
 
 
+def _roles(text: str, spans: Sequence[Span]) -> int:
+    """How many of the e-mail addresses among `spans` of `text` are of roles and lists."""
+    addresses = (text[s.start : s.end] for s in spans if s.type == "email")
+    return sum(is_role(unspelled(address)) for address in addresses)
+
+
 @dataclass(frozen=True)
 class PiiParams:
     """`types`: what to look for. `policy`: for single types, in place of "tag", "pseudonym" (a tag
@@ -212,12 +221,14 @@ class PiiParams:
 
 class Pii(Stage):
     """Counts personal data by type and replaces it. Signals: ``pii_<type>``, the number of spans
-    found (annotated ones too); with `audit` ``pii_spans``, where there are any: JSON, a list of
-    ``[type, start, end, policy]`` with offsets in characters of the text before. Reasons:
+    found (annotated ones too); with e-mail among the types ``pii_email_role``, how many of its
+    spans are of roles and lists (`corpusmill.stages.clean.roles`); with `audit` ``pii_spans``,
+    where there are any: JSON, a list of ``[type, start, end, policy]`` with offsets in characters
+    of the text before. Reasons:
     ``pii_too_many`` and ``pii_too_many_<type>``, with the number of spans."""
 
     name = "clean.pii"
-    version = 4
+    version = 5
     kind = "map"
     pins = ("google-re2", "phonenumbers")
     edits_text = True
@@ -229,8 +240,11 @@ class Pii(Stage):
         self.types = tuple(t for t in TYPES if t in params.types)
         self.policy: Mapping[str, Policy] = {t: params.policy.get(t, "tag") for t in self.types}
         self.tagged = tuple(t for t in self.types if self.policy[t] != "annotate")
-        self._none: Mapping[str, Scalar] = {f"pii_{t}": 0 for t in self.types}
-        writes: dict[str, SignalType] = {f"pii_{t}": "int" for t in self.types}
+        counted = [f"pii_{t}" for t in self.types]
+        if "email" in self.types:
+            counted.append(_ROLE)
+        self._none: Mapping[str, Scalar] = dict.fromkeys(counted, 0)
+        writes: dict[str, SignalType] = dict.fromkeys(counted, "int")
         if params.audit:
             writes["pii_spans"] = "str"
         self.writes = writes
@@ -285,6 +299,8 @@ class Pii(Stage):
         document.signals.update(self._none)
         for type_, count in counts.items():
             document.signals[f"pii_{type_}"] = count
+        if counts["email"]:
+            document.signals[_ROLE] = _roles(document.text, spans)
         if self.params.audit and spans:
             done = [[s.type, s.start, s.end, self.policy[s.type]] for s in spans]
             document.signals["pii_spans"] = json.dumps(done, separators=(",", ":"))

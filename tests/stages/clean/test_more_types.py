@@ -160,7 +160,12 @@ def test_tags_and_the_option_of_the_stage() -> None:
     document = Document("0" * 32, "ann [at] tiny.io, CPF 529.982.247-25, ＢＣ１ ann@tiny.io", "s")
     stage.apply([document])
     assert document.text == "<EMAIL>, CPF <NATIONAL_ID>, ＢＣ１ <EMAIL>"
-    assert document.signals == {"pii_email": 2, "pii_wallet": 0, "pii_national_id": 1}
+    assert document.signals == {
+        "pii_email": 2,
+        "pii_email_role": 0,
+        "pii_wallet": 0,
+        "pii_national_id": 1,
+    }
 
 
 def test_long_lists_take_no_time_to_speak_of() -> None:

@@ -209,7 +209,7 @@ def test_signals_tags_and_the_digest_of_the_raw_text() -> None:
     d = run(text)
     assert d.text == "Ann <<EMAIL>>, phone <PHONE>, host <IP> or <EMAIL>"
     assert d.signals == {
-        "pii_email": 2, "pii_ip": 1, "pii_iban": 0, "pii_card": 0, "pii_ssn": 0, "pii_phone": 1,
+        "pii_email": 2, "pii_email_role": 0, "pii_ip": 1, "pii_iban": 0, "pii_card": 0, "pii_ssn": 0, "pii_phone": 1,
         "pii_national_id": 0, "pii_secret": 0,
     }  # fmt: skip
     assert d.meta["text_sha256_raw"] == hashlib.sha256(text.encode()).hexdigest()
