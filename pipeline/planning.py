@@ -140,6 +140,13 @@ class Plan:
             path, pretty({**self.data, "phases": [dataclasses.asdict(p) for p in self.phases]})
         )
 
+    def renamed(self, old: str, new: str) -> Plan:
+        """The plan with `new` wherever the words `old` stand; its phases keep their keys."""
+        data = json.loads(json.dumps(self.data).replace(json.dumps(old), json.dumps(new)))
+        data["recipe_id"] = fingerprint(data["identity"])
+        data["plan_id"] = _plan_id(data, self.phases)
+        return Plan(data, self.phases)
+
     @classmethod
     def load(cls, path: Path) -> Plan:
         """Reads and checks a plan. Raises IntegrityError if it is not what was planned."""
