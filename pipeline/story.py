@@ -3,83 +3,79 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from .commits import PhaseFolder
 from .engine import RunFolder
 from .errors import ConfigError
 from .input_files import place
 from .ledger import sealed_docs_phases
+from .lookup import ids_of_url, is_id, matching, rows_of
 from .object_store import is_address
-from .planning import Plan
+from .planning import Phase, Plan
 from .publish import run_sources
 from .registry import room_module
 from .replay import masking
 from .terminal import printable
 
 
-def _is_id(word: str) -> bool:
-    return len(word) == 32 and set(word) <= set("0123456789abcdef")
-
-
-def _rows(
-    folder: PhaseFolder, entries: list[dict[str, Any]], column: str, value: str,
-    columns: list[str] | None,
-) -> Iterator[dict[str, Any]]:  # fmt: skip
-    import pyarrow.parquet as pq
-
-    for entry in entries:
-        found = pq.read_table(
-            folder.root / entry["path"], columns=columns, filters=[(column, "=", value)],
-            use_threads=False, partitioning=None,
-        )  # fmt: skip
-        yield from found.to_pylist()
-
-
 def why(root: Path, word: str) -> list[dict[str, Any]]:
     """The stories of the document with this id, or of all records with this URL.
 
     A story: ``id``, ``url``, ``source``, ``events`` in order (phase, what happened, reason,
-    value), ``text`` of the last phase that kept it, ``signals``, and ``tokens`` (shard, position)
-    of what went into shards. Raises ConfigError if the run knows no such record.
+    value), ``text`` of the last phase that kept it, ``record`` (what its row says besides), and
+    ``tokens`` (shard, position) of what went into shards. Raises ConfigError if the run knows no
+    such record.
     """
     plan = Plan.load(root / "plan.json")
     run = RunFolder(root, plan)
-    column = "id" if _is_id(word) else "url"
-    stories: dict[str, dict[str, Any]] = {}
-    for phase in sealed_docs_phases(run):
-        place = run.phase_folder(phase)
-        seal = run.seal(phase.name)
-        for row in _rows(place, seal.tables("docs"), column, word, None):
-            story = _story(stories, row)
-            kept = {k: v for k, v in row.items() if v is not None and k != "text"}
-            story["events"].append({"phase": phase.name, "outcome": "kept"})
-            story["text"], story["record"] = row["text"], kept
-        for row in _rows(place, seal.tables("rejects"), column, word, None):
-            story = _story(stories, row)
-            event = {k: row[k] for k in ("step", "outcome", "reason", "value")}
-            story["events"].append({"phase": phase.name, **event})
-            story["record"] |= {
-                k: row[k] for k in ("file", "offset", "length") if row[k] is not None
-            }
+    phases = sealed_docs_phases(run)
+    by_id = is_id(word)
+    ids = [word] if by_id else ids_of_url(run, phases, word)
+    stories = [story for doc_id in ids if (story := _story(run, phases, doc_id))]
     if not stories:
         raise ConfigError(
-            f"this run read no record with the {column} {word!r}",
+            f"this run read no record with the {'id' if by_id else 'url'} {word!r}",
             hint="an id has 32 hexadecimal digits; a URL is compared as it was sent",
         )
-    for story in stories.values():
+    for story in stories:
         story["tokens"] = list(_positions(run, story["id"]))
         story["survivor"] = _survivor(plan, story)
-    return [stories[i] for i in sorted(stories)]
+    return stories
 
 
-def _story(stories: dict[str, dict[str, Any]], row: dict[str, Any]) -> dict[str, Any]:
-    return stories.setdefault(row["id"], {
-        "id": row["id"], "url": row["url"], "source": row["source"], "events": [],
-        "text": None, "record": {},
-    })  # fmt: skip
+def _story(run: RunFolder, phases: Sequence[Phase], doc_id: str) -> dict[str, Any] | None:
+    """What the phases say of an id; None if no phase has a row of it."""
+    events: list[dict[str, Any]] = []
+    row: dict[str, Any] | None = None
+    record: dict[str, Any] = {}
+    text: str | None = None
+    holder: Phase | None = None
+    for phase in phases:
+        dropped = next(rows_of(run, phase, "rejects", doc_id), None)
+        if dropped is not None:
+            row = dropped
+            event = {k: row[k] for k in ("step", "outcome", "reason", "value")}
+            events.append({"phase": phase.name, **event})
+            record |= {k: row[k] for k in ("file", "offset", "length") if row[k] is not None}
+            break
+        events.append({"phase": phase.name, "outcome": "kept"})
+        if run.phase_folder(phase).cleaned().exists():
+            continue  # a later phase tells whether there was such a record
+        kept = next(rows_of(run, phase, "docs", doc_id, without=("text",)), None)
+        if kept is None:
+            return None
+        row, holder = kept, phase
+        record = {k: v for k, v in row.items() if v is not None}
+    if row is None:
+        return None
+    if holder is not None:
+        text = next(rows_of(run, holder, "docs", doc_id, only=("text",)))["text"]
+    return {
+        "id": doc_id, "url": row["url"], "source": row["source"], "events": events, "text": text,
+        "record": record,
+    }  # fmt: skip
 
 
 def _survivor(plan: Plan, story: dict[str, Any]) -> str | None:
@@ -89,7 +85,7 @@ def _survivor(plan: Plan, story: dict[str, Any]) -> str | None:
         if (
             event.get("step") in barriers
             and event["outcome"] == "dropped"
-            and _is_id(event["value"] or "")
+            and is_id(event["value"] or "")
         ):
             return str(event["value"])
     return None
@@ -140,8 +136,6 @@ def _compared(stayed: str, own: str) -> dict[str, Any]:
 
 
 def _positions(run: RunFolder, doc_id: str) -> Iterator[dict[str, Any]]:
-    import pyarrow.parquet as pq
-
     for phase in run.plan.phases:
         place = run.phase_folder(phase)
         if phase.step != "shards" or not place.seal().exists():
@@ -149,11 +143,7 @@ def _positions(run: RunFolder, doc_id: str) -> Iterator[dict[str, Any]]:
         for name, entry in run.seal(phase.name).files("shards/").items():
             if not name.endswith(".docs.parquet"):
                 continue
-            table = pq.read_table(
-                place.root / entry["path"], filters=[("id", "=", doc_id)],
-                use_threads=False, partitioning=None,
-            )  # fmt: skip
-            for row in table.to_pylist():
+            for row in matching(place.root / entry["path"], "id", doc_id):
                 yield {"shard": name.removesuffix(".docs.parquet") + ".bin", **row}
 
 
