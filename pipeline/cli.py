@@ -45,9 +45,9 @@ def _result_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     _named_documents(sub)
     sub.add_argument("--out", required=True, metavar="DIR", help="the new result")
     sub = _verb(verbs, "tokenizer", "train a tokenizer on files, look what is wrong with one")
-    sub.add_argument("what", choices=["train", "cut", "ranks", "audit", "compare"])
+    sub.add_argument("what", choices=["train", "cut", "ranks", "pairs", "audit", "compare"])
     sub.add_argument("things", nargs="+", metavar="CONFIG|TOKENIZER")
-    sub.add_argument("--out", metavar="DIR", help="where train, cut and ranks write")
+    sub.add_argument("--out", metavar="PATH", help="where train, cut, ranks and pairs write")
     sub.add_argument("--size", type=int, help="tokens that cut leaves")
     sub.add_argument("--texts", action="append", default=[], metavar="FILE",
                      help="text to look with: .txt, .jsonl or .parquet (field text)")  # fmt: skip

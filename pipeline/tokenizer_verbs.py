@@ -1,4 +1,4 @@
-"""`tokenizer train`, `cut`, `ranks`, `audit` and `compare`: tokenizers without a run."""
+"""`tokenizer train`, `cut`, `ranks`, `pairs`, `audit` and `compare`: tokenizers without a run."""
 
 from __future__ import annotations
 
@@ -155,6 +155,8 @@ def tokenizer(options: Namespace) -> int:
         return 0
     if options.what in ("cut", "ranks"):
         return _derive(options)
+    if options.what == "pairs":
+        return _pairs(options)
     if not options.texts:
         raise ConfigError("texts are needed to look with", hint="--texts FILE, several times")
     if not options.things or (options.what == "audit" and len(options.things) > 1):
@@ -191,6 +193,22 @@ def _derive(options: Namespace) -> int:
         show_json(made)
     else:
         print(f"{out}: {', '.join(sorted(p.name for p in out.iterdir()))}")
+    return 0
+
+
+def _pairs(options: Namespace) -> int:
+    """`tokenizer pairs`."""
+    from .verbs import show_json
+
+    if len(options.things) != 1 or options.out is None:
+        raise ConfigError("tokenizer pairs needs TOKENIZER and --out FILE.parquet")
+    pairs = room_module("tokenizers.pairs")
+    made = pairs.write_pairs(Path(options.things[0]), Path(options.out))
+    if options.json:
+        show_json(made)
+        return 0
+    how = "all pairs" if made["exact"] else f"estimated from {made['tried']} second tokens"
+    print(f"{options.out}: {100 * float(made['share']):.2f} % can never follow each other ({how})")
     return 0
 
 

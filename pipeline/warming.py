@@ -12,8 +12,11 @@ STAGES = (
 )  # fmt: skip
 """Stages whose `setup` compiles kernels and needs no asset."""
 
-MODULES = ("tokenizers.count_kernel", "tokenizers.merge_kernel", "tokenizers.encode_kernel")
-"""Modules of kernels that are used once there is much text."""
+MODULES = (
+    "tokenizers.count_kernel", "tokenizers.merge_kernel", "tokenizers.encode_kernel",
+    "tokenizers.pair_kernel",
+)  # fmt: skip
+"""Modules of kernels that are used once there is much text, or by a verb."""
 
 
 def warm_kernels() -> dict[str, str]:
