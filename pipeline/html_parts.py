@@ -26,18 +26,20 @@ margin:0 auto;padding:1rem}
 h1{font-size:1.5rem;overflow-wrap:anywhere}
 h2{font-size:1.2rem;margin-top:2.2rem;border-bottom:1px solid var(--line)}
 h3{font-size:1rem;margin-bottom:.3rem;overflow-wrap:anywhere}nav a{margin-right:.9rem}
-a{color:var(--bar)}.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem}
+a{color:var(--bar)}.scroll{overflow-x:auto;margin-bottom:.6rem}
+table{border-collapse:collapse;font-size:.9rem}
 th,td{padding:.15rem .6rem;text-align:right;border-bottom:1px solid var(--line);vertical-align:top;
-white-space:nowrap}
+white-space:nowrap}th{white-space:normal}
 th:first-child,td:first-child,td.l,th.l{text-align:left}
 figure{margin:0 0 .6rem}figcaption,.soft{color:var(--soft);font-size:.9rem}
 svg{width:100%;max-width:40rem;height:auto;font-size:11px}svg text{fill:var(--ink)}
+@media(max-width:30rem){svg{font-size:13px}}
 .bar,.series0{fill:var(--bar)}.series1{fill:var(--other)}polygon{fill-opacity:.55}
 .bound{stroke:var(--other);stroke-width:2;stroke-dasharray:4 3}
 .curve{fill:none;stroke:var(--bar);stroke-width:2}.axis{stroke:var(--soft)}
 details{border:1px solid var(--line);border-radius:4px;padding:.3rem .7rem;margin:.4rem 0}
 summary{cursor:pointer;overflow-wrap:anywhere}pre{white-space:pre-wrap;overflow-wrap:anywhere;
-font-size:.85rem}code{overflow-wrap:anywhere}p{overflow-wrap:anywhere}
+font-size:.85rem}code{overflow-wrap:anywhere}code.t0{white-space:pre-wrap}p{overflow-wrap:anywhere}
 ins{background:var(--added);text-decoration:none}del{background:var(--gone)}
 mark{background:var(--added);color:inherit;outline:1px solid var(--soft)}
 .t0{background:var(--field)}.t1{background:var(--added)}

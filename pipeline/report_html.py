@@ -304,7 +304,8 @@ def _phases(run: RunFolder) -> str:
         held = [int(c["memory"]) for c in counts if "memory" in c]
         most = human(max(held)) if held else "not told"
         rows.append([phase.name, phase.tasks, f"{spent:.1f}", most])
-    return table(["phase", "tasks", "CPU s", "memory of its largest task, helpers apart"], rows)
+    note = '<p class="soft">Memory is that of the largest task, without its helper processes.</p>'
+    return table(["phase", "tasks", "CPU s", "memory"], rows) + note
 
 
 # -- parts -------------------------------------------------------------------------------------

@@ -39,8 +39,8 @@ def model_cards(plan: Plan) -> str:
         bins = held.get("reliability") or []
         if bins:
             rows = [
-                (f"{b['low']} to {b['high']}", float(b["share_good"]),
-                 f"{float(b['share_good']):.0%} good, mean score {b['mean_score']}, {b['count']}")
+                (f"{b['low']} to {b['high']}, mean {b['mean_score']}", float(b["share_good"]),
+                 f"{float(b['share_good']):.0%} of {b['count']} good")
                 for b in bins
             ]  # fmt: skip
             drawn = bars(rows, "Share of good texts by score: reliable is what it says")
@@ -91,16 +91,29 @@ def tokenizer_audit(run: RunFolder, root: Path) -> str:
         text = "<p>Nothing is wrong with it, as far as this sample tells.</p>"
     count = sum(map(len, groups.values()))
     text += f'<p class="soft">{count} kept texts, chosen by the keyed order; fewer tokens are rare '
-    text += "or unused in the whole.</p>"
+    text += "or unused in the whole. Words are what stands between spaces: of Chinese or Japanese, "
+    text += "tokens a word say little.</p>"
     columns = ("texts", "bytes_per_token", "tokens_per_word")
     rows = [[name, *(g[c] for c in columns)] for name, g in found.groups.items()]
     text += table(["language", "texts", "bytes a token", "tokens a word"], rows)
-    text += table(["figure", "value"], [[k, str(v)] for k, v in sorted(found.figures.items())])
+    text += table(["figure", "value"], [[_words(k), _value(v)] for k, v in found.figures.items()])
     for name in _EXAMPLES:
         pieces = found.examples.get(name)
         if pieces:
-            text += f"<p>{safe(name.replace('_', ' '))}: <code>{safe('  '.join(pieces))}</code></p>"
+            listed = " ".join(f'<code class="t0">{safe(piece)}</code>' for piece in pieces)
+            text += f"<p>{_words(name)}: {listed}</p>"
     return text
+
+
+def _words(key: str) -> str:
+    return key.replace("_", " ")
+
+
+def _value(figure: Any) -> str:
+    """A figure of the audit; one that is a mapping as what it says of each key."""
+    if isinstance(figure, Mapping):
+        return ", ".join(f"{k}: {v}" for k, v in figure.items())
+    return str(figure)
 
 
 def _by_language(run: RunFolder) -> dict[str, list[str]]:

@@ -109,9 +109,9 @@ def check(encoder: Encoder, groups: Sequence[Group]) -> Checkup:
     }
     top = np.flatnonzero(ordinary & (documents == 1) & (counts >= RARE))
     top = top[np.argsort(-counts[top], kind="stable")]
-    result.examples["of_one_text"] = [_shown(pieces[i]) for i in top[:10].tolist()]
+    result.examples["of_one_text"] = [shown(pieces[i]) for i in top[:10].tolist()]
     result.examples["never_produced"] = [
-        _shown(pieces[i]) for i in np.flatnonzero(never)[-10:].tolist()
+        shown(pieces[i]) for i in np.flatnonzero(never)[-10:].tolist()
     ]
     share = int(np.count_nonzero(never)) / max(1, int(np.count_nonzero(merged)))
     if lossy:
@@ -152,7 +152,7 @@ def _vocabulary(
         if have not in (0, 10**n):
             result.faults.append(f"{have} of {10**n} numbers of {n} digits are tokens: holes")
     unreached = [t for t, r in zip(texts, reached.tolist(), strict=True) if not r]
-    result.examples["unreachable"] = [_shown(t.encode()) for t in unreached[:10]]
+    result.examples["unreachable"] = [shown(t.encode()) for t in unreached[:10]]
     result.figures |= {
         "vocabulary": len(pieces), "special": int(special.sum()), "partial_utf8": partial,
         "unreachable": len(unreached), "missing_bytes": missing, "digits": digits,
@@ -238,8 +238,9 @@ def _efficiencies(counts: npt.NDArray[np.int64]) -> dict[str, str]:
     return {"shannon_efficiency": f"{shannon:.4f}", "renyi_efficiency": f"{renyi:.4f}"}
 
 
-def _shown(piece: bytes) -> str:
-    return repr(piece.decode("utf-8", "backslashreplace"))[1:-1]
+def shown(piece: bytes) -> str:
+    """A piece as text; bytes that are no UTF-8 as ``\\xb8``, so is what cannot be printed."""
+    return repr(piece.decode("utf-8", "surrogateescape"))[1:-1].replace(r"\udc", r"\x")
 
 
 def read_groups(paths: Iterable[Path], column: str | None = None) -> list[Group]:

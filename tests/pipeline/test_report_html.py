@@ -11,7 +11,9 @@ import pytest
 
 from corpusmill.pipeline import Recipe
 from corpusmill.pipeline.cli import main
-from corpusmill.pipeline.planning import make_plan
+from corpusmill.pipeline.engine import RunFolder
+from corpusmill.pipeline.ledger import build_ledger
+from corpusmill.pipeline.planning import Plan, make_plan
 from corpusmill.pipeline.plots import Series, bars, curve, histogram
 from corpusmill.pipeline.report_html import html_report, thresholds_of
 
@@ -120,6 +122,20 @@ def test_what_it_says_is_the_account(page: str, root: Path) -> None:
     near = reader.text.partition("Near misses")[2].rpartition("What the kept set is made of")[0]
     assert near.count("dropped0http://") == 3
     assert near.count("kept1http://") == 6  # of two bounds
+
+
+def test_steps_are_those_of_the_ledger_in_documents_and_bytes(page: str, root: Path) -> None:
+    run = RunFolder(root, Plan.load(root / "plan.json"))
+    (source,) = build_ledger(run)["sources"].values()
+    table = page.partition("<h3>Source rows</h3>")[2].partition("</table>")[0]
+    shown = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in table.split("<tr>")[2:]]
+    assert shown == [
+        [s["stage"], *(str(s[k]) for k in ("in", "out", "bytes_in", "bytes_out"))]
+        for s in source["stages"]
+    ]  # fmt: skip
+    lines = (root.parent / "in/a.jsonl").read_text("utf-8").splitlines()
+    texts = (json.loads(line)["text"] for line in lines)
+    assert shown[0][3] == str(sum(len(text) for text in texts))
 
 
 def test_bounds_are_those_of_the_steps(root: Path) -> None:

@@ -36,7 +36,8 @@ def test_a_card_beside_the_model(tmp_path: Path) -> None:
     card = json.loads(MODEL.with_name("quality.card.json").read_bytes())
     best = card["heldout"]["reliability"][-1]
     assert f"auc {card['heldout']['auc']}" in said
-    assert f"mean score {best['mean_score']}, {best['count']}" in said
+    assert f"0.9 to 1.0, mean {best['mean_score']}" in said
+    assert f"{best['share_good']:.0%} of {best['count']} good" in said
     assert card["known_failures"][1] in said
 
 
@@ -74,6 +75,7 @@ def test_the_audit_is_of_the_runs_tokenizer(tmp_path: Path) -> None:
         f"vocabulary {json.loads((made.root / 'tokenizer/card.json').read_bytes())['vocab_size']}"
         in said
     )
-    assert "lossy_texts 0" in said
+    assert "lossy texts 0" in said
+    assert re.search(r"digits 1: \d+, 2: \d+, 3: \d+ ", said)
     shutil.rmtree(made.root / "tokenizer")
     assert "made no tokenizer" in tokenizer_audit(folder, made.root)

@@ -10,7 +10,7 @@ from corpusmill.pipeline.cli import main
 from corpusmill.pipeline.context import MemoryContext
 from corpusmill.pipeline.errors import AssetError
 from corpusmill.tokenizers.bpe import BpeParams, train_bpe
-from corpusmill.tokenizers.checkup import Group, check, open_any, read_groups
+from corpusmill.tokenizers.checkup import Group, check, open_any, read_groups, shown
 from corpusmill.tokenizers.encode import load
 
 from .conftest import make_text
@@ -155,3 +155,11 @@ def test_train_audit_and_compare(
     assert main(["tokenizer", "audit", both[0]]) == 2
     (folder / "config.yaml").write_text(CONFIG.replace("*.txt", "*.md"))
     assert main([*words[:4], str(tmp_path / "three")]) == 2
+
+
+@pytest.mark.parametrize(("piece", "text"), [
+    (b" word", " word"), (b"\xb8", "\\xb8"), (b"a\xec\xa6", "a\\xec\\xa6"), (b"\n", "\\n"),
+    ("\u00e9".encode(), "\u00e9"),
+])  # fmt: skip
+def test_pieces_are_shown(piece: bytes, text: str) -> None:
+    assert shown(piece) == text
