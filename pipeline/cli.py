@@ -65,7 +65,7 @@ def _result_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     sub.add_argument(
         "--format", required=True, dest="form", metavar="FORM",
         help="croissant, hf-card, datasheet, dcat; or the shards as megatron, datatrove, olmo, "
-             "llmc, mds, parquet, text",
+             "llmc, mds, litdata, parquet, text",
     )  # fmt: skip
     sub.add_argument("--out", required=True, metavar="PATH", help="a file, or a folder of shards")
     sub.add_argument("--stream", metavar="NAME", help="of the shards, only this stream")

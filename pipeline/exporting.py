@@ -267,7 +267,7 @@ def datasheet(lock: Lock, manifest: Mapping[str, Any] | None, about: str) -> str
 
 
 DOCUMENTS = ("croissant", "hf-card", "datasheet", "dcat")
-LAYOUTS = ("megatron", "datatrove", "olmo", "llmc", "mds", "parquet", "text")
+LAYOUTS = ("megatron", "datatrove", "olmo", "llmc", "mds", "litdata", "parquet", "text")
 
 
 def export(

@@ -17,6 +17,10 @@ same bytes every time.
     uint16; with larger ids llm.c's Llama 3 layout (20240801, 7) and uint32.
 ``mds``
     Mosaic Streaming's ``.mds`` version 2, a sample a document: ``id`` and ``tokens``.
+``litdata``
+    LitData's chunks for its `TokensLoader`: ``chunk-0-N.bin`` a shard (uint32: number of pieces,
+    where each begins and the last ends; then the stream) and ``index.json``. Its reader cuts each
+    chunk into blocks, and leaves out what is over at a chunk's end.
 ``parquet``
     A row a document: ``input_ids`` (without padding), ``id``, ``url``, ``source``, ``licence``.
 ``text``
@@ -29,6 +33,7 @@ A *piece* is a document, or what of it lies in one shard; `mds`, `parquet` and `
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,6 +57,17 @@ MEGATRON_UINT16_BELOW = 65_500
 
 LLMC = {2: (20240520, 1), 4: (20240801, 7)}
 """Magic and version of llm.c's headers by bytes a token."""
+
+LIMITS: Mapping[str, Mapping[str, int]] = {
+    "megatron": {"pieces": 2**31 - 1, "tokens in one piece": 2**31 - 1},
+    "llmc": {"tokens": 2**31 - 1},
+    "litdata": {"bytes": 2**32 - 1},
+}
+"""The most that a shard may have in a layout. Megatron keeps lengths of sequences and numbers of
+documents in 32 bits with a sign, llm.c its count; LitData has 32 bits for places in a chunk."""
+
+LITDATA_TYPES = {"uint16": 5, "uint32": 6}
+"""LitData's numbers of numpy's types."""
 
 ROW_GROUP = 1024
 MDS_BYTES = 1 << 26
@@ -166,6 +182,38 @@ def _llmc(shards: Shards, names: Sequence[str]) -> Bytes:
         yield f"{name.rsplit('/', 1)[1]}.bin", header.tobytes() + tokens.tobytes()
 
 
+def _litdata(shards: Shards, names: Sequence[str]) -> Bytes:
+    chunks: list[dict[str, Any]] = []
+    content = hashlib.sha256()
+    for number, name in enumerate(names):
+        tokens, ends = shards.pieces(name)
+        head = litdata_head(ends, shards.dtype.itemsize)
+        raw = head.tobytes() + tokens.tobytes()
+        content.update(raw)
+        chunks.append({
+            "chunk_bytes": len(raw), "chunk_size": len(ends), "dim": len(tokens),
+            "filename": f"chunk-0-{number}.bin",
+        })  # fmt: skip
+        yield f"chunk-0-{number}.bin", raw
+    config = {
+        "chunk_bytes": max(c["chunk_bytes"] for c in chunks), "chunk_size": None,
+        "compression": None, "data_format": [f"no_header_numpy:{LITDATA_TYPES[shards.dtype.name]}"],
+        "data_spec": json.dumps([1, {"type": None, "context": None, "children_spec": []}]),
+        "encryption": None, "item_loader": "TokensLoader",
+    }  # fmt: skip
+    # in the place of a time, by which LitData knows whether what it has copied is the same
+    index = {"chunks": chunks, "config": config, "updated_at": content.hexdigest()[:16]}
+    yield "index.json", json.dumps(index, sort_keys=True).encode()
+
+
+def litdata_head(ends: Any, size: int) -> Any:
+    """What comes before the tokens of a chunk, whose pieces have these ends, of `size` bytes each:
+    the number of pieces, where each begins, where the last ends."""
+    begins = np.concatenate([np.zeros(1, dtype="<u8"), ends]) * np.uint64(size)
+    begins += np.uint64(4 * (len(ends) + 2))
+    return np.concatenate([np.array([len(ends)], dtype="<u8"), begins]).astype("<u4")
+
+
 def _mds(shards: Shards, names: Sequence[str]) -> Bytes:
     config: dict[str, Any] = {
         "column_encodings": ["str", f"ndarray:{shards.dtype.name}"],
@@ -249,17 +297,35 @@ def _packed(table: Any) -> bytes:
 
 LAYOUTS: Mapping[str, Callable[[Shards, Sequence[str]], Bytes]] = {
     "megatron": _megatron, "datatrove": _datatrove, "olmo": _olmo, "llmc": _llmc, "mds": _mds,
-    "parquet": _parquet, "text": _text,
+    "litdata": _litdata, "parquet": _parquet, "text": _text,
 }  # fmt: skip
 
 PROVENANCE = "export.json"
+
+
+def check_limits(shards: Shards, layout: str, names: Sequence[str]) -> None:
+    """Raises ConfigError if a shard has more than the layout can hold: see `LIMITS`."""
+    for name in names if layout in LIMITS else ():
+        tokens, ends = shards.pieces(name)
+        has = {
+            "pieces": len(ends), "tokens": int(ends[-1]),
+            "tokens in one piece": int(np.diff(ends, prepend=np.uint64(0)).max()),
+            "bytes": tokens.nbytes + 4 * (len(ends) + 2),
+        }  # fmt: skip
+        for what, most in LIMITS[layout].items():
+            if has[what] > most:
+                raise ConfigError(
+                    f"{name} has {has[what]} {what}, {layout} can hold {most}",
+                    hint="make the shards again with a smaller tokens_per_shard",
+                )
 
 
 def emit(root: Path, layout: str, out: Path, *, only: str | None = None) -> dict[str, Any]:
     """Writes the shards below `root` in a layout to `out`, which must be empty or not there: a
     folder per stream (`text`: all files in one, the held-out ones last; no rung of the ladder
     unless `only` names it). Last comes ``export.json``: what it was made of, and every file with
-    size and sha256. Returns its content. Raises ConfigError on an unknown layout or stream."""
+    size and sha256. Returns its content. Raises ConfigError on an unknown layout or stream, and
+    before anything is written where the layout cannot hold a shard."""
     if layout not in LAYOUTS:
         raise ConfigError(f"there is no layout {layout!r}", hint=f"known: {', '.join(LAYOUTS)}")
     if out.exists() and any(out.iterdir()):
@@ -271,6 +337,8 @@ def emit(root: Path, layout: str, out: Path, *, only: str | None = None) -> dict
         whole = [(s, n) for s, n in jobs if only or not s.startswith("scale-")]
         whole.sort(key=lambda job: job[0] == HELDOUT)
         jobs = [("", [name for _, names in whole for name in names])]
+    for _, names in jobs:
+        check_limits(shards, layout, names)
     listed = []
     for stream, names in jobs:
         for name, raw in LAYOUTS[layout](shards, names):

@@ -26,7 +26,8 @@ class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     an empty class."""
 
     NAMES = frozenset(
-        "azure cached_path google huggingface_hub oci paramiko torchvision transformers".split()
+        "azure cached_path google huggingface_hub obstore oci paramiko tifffile torchvision"
+        " transformers".split()
     )
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
@@ -99,6 +100,14 @@ def mds(folder: Path) -> list[list[int]]:
     return found
 
 
+def litdata(folder: Path) -> list[list[int]]:
+    """All tokens, in blocks of one, so that none is left out at a chunk's end."""
+    streaming = import_module("litdata.streaming")
+    one = import_module("litdata.streaming.item_loader").TokensLoader(block_size=1)
+    data = streaming.StreamingDataset(str(folder), item_loader=one)
+    return [[int(data[i][0]) for i in range(len(data))]]
+
+
 def croissant(path: Path) -> list[str]:
     """What mlcroissant has against a description, then the first documents that it reads by it."""
     data = import_module("mlcroissant").Dataset(str(path))
@@ -130,7 +139,7 @@ def dcat(path: Path) -> dict[str, Any]:
 
 READERS: dict[str, Callable[[Path], Any]] = {
     "megatron": megatron, "datatrove": datatrove, "olmo": olmo, "mds": mds,
-    "croissant": croissant, "dcat": dcat,
+    "litdata": litdata, "croissant": croissant, "dcat": dcat,
 }  # fmt: skip
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 import struct
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,22 @@ def read_olmo(folder: Path) -> list[list[int]]:
     return found
 
 
+def read_litdata(folder: Path) -> list[list[int]]:
+    found = []
+    index = json.loads((folder / "index.json").read_text())
+    assert index["config"]["data_format"] == ["no_header_numpy:5"]  # numpy's uint16 there
+    for chunk in index["chunks"]:
+        raw = (folder / chunk["filename"]).read_bytes()
+        assert len(raw) == chunk["chunk_bytes"] <= index["config"]["chunk_bytes"]
+        (count,) = struct.unpack_from("<I", raw)
+        assert count == chunk["chunk_size"]
+        places = struct.unpack_from(f"<{count + 1}I", raw, 4)
+        assert (places[0], places[-1]) == (4 * (count + 2), len(raw))
+        assert chunk["dim"] == (len(raw) - places[0]) // 2
+        found += [np.frombuffer(raw[a:b], "<u2").tolist() for a, b in pairwise(places)]
+    return found
+
+
 def read_mds(folder: Path) -> list[list[int]]:
     found = []
     index = json.loads((folder / "index.json").read_text())
@@ -154,7 +171,10 @@ def read_parquet(folder: Path) -> list[list[int]]:
     ]
 
 
-BY_PIECE = {"megatron": read_megatron, "datatrove": read_datatrove, "olmo": read_olmo}
+BY_PIECE = {
+    "megatron": read_megatron, "datatrove": read_datatrove, "olmo": read_olmo,
+    "litdata": read_litdata,
+}  # fmt: skip
 BY_DOCUMENT = {"mds": read_mds, "parquet": read_parquet}
 
 
@@ -255,6 +275,50 @@ def test_large_documents_go_to_other_mosaic_shards(
     emit(released, "mds", tmp_path / "x", only="first/rest")
     assert len(sorted_files(tmp_path / "x/first/rest", "*.mds")) > 1
     assert read_mds(tmp_path / "x/first/rest") == whole(released, "first/rest")
+
+
+@pytest.mark.parametrize(
+    ("layout", "ends", "message"),
+    [
+        (
+            "megatron",
+            [5, 2**31 + 5],
+            f"has {2**31} tokens in one piece, megatron can hold {2**31 - 1}",
+        ),
+        ("llmc", [2**30, 2**31], f"has {2**31} tokens, llmc can hold {2**31 - 1}"),
+    ],
+)
+def test_more_than_a_layout_holds(
+    released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    layout: str, ends: list[int], message: str,
+) -> None:  # fmt: skip
+    """Known from the ends alone, and before anything is written; one less is held."""
+    shards = Shards.open(released)
+    large = np.array(ends, dtype="<u8")
+    monkeypatch.setattr(Shards, "pieces", lambda *_: (np.zeros(0, "<u2"), large))
+    with pytest.raises(ConfigError, match=message):
+        emit(released, layout, tmp_path / "x")
+    assert not (tmp_path / "x").exists()
+    large[-1] -= 1
+    emitters.check_limits(shards, layout, ["a"])
+    emitters.check_limits(shards, "datatrove", ["a"])
+
+
+def test_limits_of_pieces_and_bytes(
+    released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert emitters.LIMITS["megatron"]["pieces"] == 2**31 - 1
+    assert emitters.LIMITS["litdata"] == {"bytes": 2**32 - 1}
+    shards = Shards.open(released)
+    name = shards.streams("heldout")["heldout"][0]
+    tokens, ends = shards.pieces(name)
+    size = 2 * len(tokens) + 4 * (len(ends) + 2)
+    for layout, what, has in (("megatron", "pieces", len(ends)), ("litdata", "bytes", size)):
+        monkeypatch.setattr(emitters, "LIMITS", {layout: {what: has}})
+        emitters.check_limits(shards, layout, [name])
+        monkeypatch.setattr(emitters, "LIMITS", {layout: {what: has - 1}})
+        with pytest.raises(ConfigError, match=f"has {has} {what}"):
+            emit(released, layout, tmp_path / "x", only="heldout")
 
 
 def test_refusals(released: Path, tmp_path: Path) -> None:
