@@ -129,7 +129,7 @@ async function open(id) {
   for (const button of $("rows").querySelectorAll("button")) button.dataset.id === id ? button.setAttribute("aria-current", "true") : button.removeAttribute("aria-current");
   const row = found.row;
   const story = found.events.map((e) => [e.phase, e.outcome === "kept" ? "kept" : `${e.outcome} by ${e.step}: ${e.reason}` + (e.value ? ` (${e.value})` : "")]);
-  const bounds = found.judged.map((j) => [j.signal, shown(j.value), (j.side === "low" ? "at least " : "at most ") + shown(j.bound),
+  const bounds = found.judged.map((j) => [j.signal, shown(j.value), (j.side === "low" ? "at\u00a0least\u00a0" : "at\u00a0most\u00a0") + shown(j.bound),
     make("span", {class: j.broken ? "broken" : "", text: j.broken ? "broken" : "holds"}), j.rule]);
   const hidden = new Set(["n", "id", "url", "broken", "text"]);
   const values = Object.entries(row).filter(([k]) => !hidden.has(k)).map(([k, v]) => [k, typeof v === "number" ? shown(v) : String(v)]);
@@ -151,7 +151,8 @@ async function open(id) {
     make("h3", {text: "All that is known"}), table(values));
   place.hidden = false;
   document.querySelector("main").classList.remove("closed");
-  place.focus();
+  place.focus({preventScroll: true});
+  place.scrollIntoView();
 }
 
 function raw(id) {

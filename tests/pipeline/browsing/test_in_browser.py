@@ -159,6 +159,8 @@ def test_looks(chrome: Chromium, site: str, axe: str, width: int, dark: bool) ->
     assert violations(tab, axe) == []
     tab.click("#rows li button")
     tab.wait("!document.querySelector('#document').hidden")
+    top = tab.run("document.querySelector('#document').getBoundingClientRect().top")
+    assert -1 < top < 500  # of 1,000: its beginning is what one sees
     assert fits(tab)
     assert violations(tab, axe) == []
     assert tab.complaints() == []
