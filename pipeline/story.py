@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -93,22 +94,27 @@ def _survivor(plan: Plan, story: dict[str, Any]) -> str | None:
 
 def complete(root: Path, stories: list[dict[str, Any]], *, raw: bool) -> None:
     """Adds to each story what takes more time: ``kept_instead`` (of a duplicate: id, URL,
-    similarity and the differing words of what was kept in its place, else None). Texts of dropped
-    documents are masked as the recipe masks personal data, unless `raw`."""
-    plan = Plan.load(root / "plan.json")
-    dropped = [s for s in stories if s["text"] and s["events"][-1]["outcome"] != "kept"]
-    if dropped and not raw:
-        mask = masking(plan)
-        for story in dropped:
-            story["text"] = mask(story["text"])
+    similarity and the differing words of what was kept in its place, else None; no similarity
+    where a text was removed by `clean`). Texts of dropped documents are masked as the recipe masks
+    personal data, unless `raw`."""
+
+    @cache  # to load it takes most of a second, and many stories need none
+    def mask() -> Callable[[str], str]:
+        return masking(Plan.load(root / "plan.json"))
+
+    def shown(story: dict[str, Any]) -> str | None:
+        text: str | None = story["text"]
+        return text if raw or not text else mask()(text)
+
     for story in stories:
+        if story["events"][-1]["outcome"] != "kept":
+            story["text"] = shown(story)
         story["kept_instead"] = None
         if story["survivor"] is not None:
             (kept,) = why(root, story["survivor"])
-            text = kept["text"] if raw or not kept["text"] else masking(plan)(kept["text"])
             story["kept_instead"] = {
                 "id": kept["id"], "url": kept["url"], "outcome": kept["events"][-1]["outcome"],
-                **_compared(text or "", story["text"] or ""),
+                **_compared(shown(kept), story["text"]),
             }  # fmt: skip
 
 
@@ -117,8 +123,10 @@ SHINGLE = 5
 _DIFFERENCES = 12
 
 
-def _compared(stayed: str, own: str) -> dict[str, Any]:
+def _compared(stayed: str | None, own: str | None) -> dict[str, Any]:
     """The share of runs of words that two texts have in common, and words that differ."""
+    if stayed is None or own is None:
+        return {"similarity": None, "words": []}
     a, b = stayed.split(), own.split()
     sets = [
         {" ".join(w).lower() for w in zip(*(words[n:] for n in range(SHINGLE)), strict=False)}
@@ -217,8 +225,11 @@ def _lines(root: Path, story: dict[str, Any]) -> list[str]:
         lines.append(f"{'':<14} {instead['url']}")
         if instead["outcome"] != "kept":
             lines.append(f"{'':<14} which a later step {instead['outcome']}")
-        share = f"{instead['similarity']:.1%}"
-        lines.append(f"{'':<14} {share} of all runs of {SHINGLE} words are in both")
+        if instead["similarity"] is None:
+            lines.append(f"{'':<14} one of the two texts is no longer there")
+        else:
+            share = f"{instead['similarity']:.1%}"
+            lines.append(f"{'':<14} {share} of all runs of {SHINGLE} words are in both")
         lines += [f"{'':<14} {line[:160]}" for line in instead["words"]]
     for row in story["tokens"]:
         start, end = row.get("start"), row.get("end")

@@ -16,7 +16,7 @@ from corpusmill.pipeline.errors import ConfigError, IntegrityError
 from corpusmill.pipeline.ledger import sealed_docs_phases
 from corpusmill.pipeline.lookup import ids_of_url, is_id, matching, rows_of
 from corpusmill.pipeline.planning import Plan
-from corpusmill.pipeline.story import why
+from corpusmill.pipeline.story import complete, story_lines, why
 
 from .conftest import SEEN_TEXTS
 
@@ -114,6 +114,12 @@ def test_stories_after_clean(seen: RunFolder, tmp_path: Path) -> None:
             assert story["text"] is None
             lost += told[0]["text"] is not None
     assert lost == 2
+    gone = [why(tmp_path / "run", f"https://a.test/copy {x}")[0] for x in "ab"]
+    (copy,) = (story for story in gone if story["survivor"])
+    complete(tmp_path / "run", [copy], raw=False)
+    assert copy["kept_instead"]["similarity"] is None
+    told_now = story_lines(tmp_path / "run", copy)
+    assert any("one of the two texts is no longer there" in line for line in told_now)
     run = RunFolder(tmp_path / "run", Plan.load(tmp_path / "run/plan.json"))
     assert len(sealed_docs_phases(run)) == 2
     with pytest.raises(ConfigError, match="no record with the id"):
