@@ -47,13 +47,16 @@ sample: $(VENV)/base.stamp
 	$(BIN)/corpusmill run $(RECIPE) --out $(OUT)
 	$(BIN)/corpusmill report $(OUT)
 
+# Kernels are compiled once, in a process a core, and not by each test process.
 test: $(VENV)/test.stamp
+	@$(BIN)/corpusmill warm >/dev/null
 	$(PYTEST) -m "not slow and not fulldata" $(PYTEST_ARGS)
 	@echo "left out: tests marked slow or fulldata; 'make test-all' runs them"
 
 test-all: $(VENV)/test.stamp
 	@if [ -z "$$CORPUSMILL_DATA" ]; then \
 	  echo "CORPUSMILL_DATA is not set: tests marked fulldata will be skipped" >&2; fi
+	@$(BIN)/corpusmill warm >/dev/null
 	$(PYTEST) $(PYTEST_ARGS)
 
 check: $(VENV)/test.stamp

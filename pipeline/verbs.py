@@ -252,9 +252,10 @@ def clean(options: Namespace) -> int:
 
 
 def warm(options: Namespace) -> int:
+    from .local import usable_cores
     from .warming import warm_kernels
 
-    done = warm_kernels()
+    done = warm_kernels(usable_cores())
     if options.json:
         show_json({"seconds": done})
     else:
