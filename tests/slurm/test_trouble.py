@@ -11,6 +11,38 @@ pytestmark = pytest.mark.slow
 RUN = ("run", "recipe.yaml", "--out", "run", "--backend", "slurm", "--profile", "profile.yaml")
 
 
+def test_forty_tasks_through_drain_requeue_and_a_restarted_controller(site: Site) -> None:
+    """Forty tasks in two elements. One node is drained; an element is requeued in mid-task; the
+    controller is killed and started again; `run` waits through it all."""
+    cluster = site.cluster
+    site.write(profile=PROFILE + "tasks_per_element: 20\n", files=40, world=True)
+    cluster.call("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=test")
+    started = site.will(9, "hold")  # the last file
+    process = site.start(*RUN, "--quiet")
+    cluster.wait("the last task runs", started.exists)
+    cluster.wait("all others are done", lambda: site.commits("01-read") == 39)
+    array = site.record()["rounds"][0]["jobs"][0]["id"]
+    first = started.read_text()
+    started.unlink()
+    cluster.call("scontrol", "requeue", f"{array}_1")
+
+    def again() -> bool:
+        cluster.start_now(f"{array}_1")
+        return started.exists()
+
+    cluster.wait("the last task runs again", again)
+    assert started.read_text() != first
+    cluster.call("scontrol", "update", "NodeName=n2", "State=RESUME")
+    cluster.restart_controller()
+    site.will(9, "nothing")
+    assert (process.communicate(timeout=150)[1], process.returncode) == ("", 0)
+    assert len(site.record()["rounds"]) == 1
+    commits = sorted(site.base.glob("run/phases/01-read-*/commits/*/*.json"))
+    assert len(commits) == 40
+    assert list(site.base.glob("run/phases/01-read-*/tmp/*")) == []
+    site.same_as_local()
+
+
 def test_the_time_limit(site: Site) -> None:
     """The job is told to stop before the limit of a minute, its task is left without files, and
     `run` submits it again with twice the time."""
