@@ -70,6 +70,11 @@ def test_a_sample_is_near_the_whole_and_the_same_in_any_order() -> None:
     assert made[0] == made[1]
     share, bound = made[0][0], made[0][2]
     assert bound < 1 << 64
+    whole = [shingles(a), shingles(b)]
+    assert sum(int((h < bound).sum()) for h in whole) <= 10_000
+    assert (
+        sum(int((h < 2 * bound).sum()) for h in whole) > 10_000
+    )  # no more was given up than needed
     assert 1000 < share.compared < 10_000
     true = len(plain_shingles(a) & plain_shingles(b)) / len(plain_shingles(a))
     assert abs(share.share - true) < 4 * share.error
