@@ -24,6 +24,7 @@ from .durable import write_atomic
 from .errors import ConfigError
 from .params import nearest, shown
 from .recipe import Recipe
+from .starting import new_recipe
 from .strict_yaml import read_yaml
 
 _DIGITS = 6
@@ -197,9 +198,7 @@ def mix_import(options: Namespace) -> int:
             hint="corpusmill mix import weights.json recipe.yaml --out weighted.yaml",
         )
     weights, source = (Path(thing) for thing in options.things)
-    path = Path(options.out)
-    if path.exists():
-        raise ConfigError(f"{path} exists already", hint="another name with --out")
+    path = new_recipe(Path(options.out))
     if path.parent.resolve() != source.parent.resolve():
         raise ConfigError("the new recipe must lie beside the old one: paths in it are relative")
     names = {}

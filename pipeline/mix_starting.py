@@ -13,6 +13,7 @@ from .errors import ConfigError
 from .finished import Finished, finished_run
 from .lock import Lock
 from .recipe import Recipe
+from .starting import name_from, new_recipe
 
 _SOURCE = """\
   - name: {name}
@@ -86,12 +87,10 @@ def mix_init(options: Namespace) -> int:
     """The verb ``mix init RUN… --out mix.yaml``."""
     if options.out is None:
         raise ConfigError("mix init writes a recipe", hint="name it: --out mix.yaml")
-    path = Path(options.out)
-    if path.exists():
-        raise ConfigError(f"{path} exists already", hint="another name with --out")
+    path = new_recipe(Path(options.out))
     locks = [Lock.load(thing).path for thing in options.things]
-    name = "".join(c if c.isascii() and c.isalnum() else "-" for c in path.stem.lower())
-    text = recipe_of_runs(locks, path, name.strip("-")[:60] or "mix")
+    name = name_from(path.stem, "mix")
+    text = recipe_of_runs(locks, path, name)
     Recipe.parse(text, path.parent.resolve(), place=str(path))  # what is written is right
     write_atomic(path, text.encode())
     print(f"{path} is written. Next:")

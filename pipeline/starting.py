@@ -217,14 +217,24 @@ def recipe_for(folder: Path, path: Path, found: list[Found], name: str) -> str:
     )
 
 
-def init(options: Namespace) -> int:
-    """The verb ``init FOLDER``."""
-    folder, path = Path(options.folder), Path(options.out)
+def new_recipe(path: Path) -> Path:
+    """`path`, where no file is yet. Raises ConfigError if there is one."""
     if path.exists():
         raise ConfigError(f"{path} exists already", hint="another name with --out")
+    return path
+
+
+def name_from(words: str, otherwise: str) -> str:
+    """The name of a recipe, made of the name of a folder or file."""
+    plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in words.lower())
+    return plain.strip("-")[:60] or otherwise
+
+
+def init(options: Namespace) -> int:
+    """The verb ``init FOLDER``."""
+    folder, path = Path(options.folder), new_recipe(Path(options.out))
     found, left_out = look(folder)
-    name = "".join(c if c.isascii() and c.isalnum() else "-" for c in folder.resolve().name.lower())
-    text = recipe_for(folder, path, found, name.strip("-")[:60] or "corpus")
+    text = recipe_for(folder, path, found, name_from(folder.resolve().name, "corpus"))
     Recipe.parse(text, path.parent.resolve(), place=str(path))  # what is written is right
     write_atomic(path, text.encode())
     for f in found:
