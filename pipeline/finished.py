@@ -41,8 +41,8 @@ class Finished:
 
 
 def finished_run(path: Path) -> Finished:
-    """The run that wrote the lock `path`. Raises ConfigError if there is none or its documents
-    were removed, IntegrityError if lock and run do not belong together."""
+    """The run that wrote the lock `path`. Raises ConfigError if there is none, IntegrityError if lock
+    and run do not belong together, or a table of documents is missing (`clean` keeps them)."""
     from .worker import signal_types
 
     lock = Lock.load(path)
@@ -56,8 +56,6 @@ def finished_run(path: Path) -> Finished:
     folder = RunFolder(root, plan)
     last = [p for p in plan.phases if p.kind == "docs"][-1]
     place = folder.phase_folder(last)
-    if place.cleaned().exists():
-        raise ConfigError(f"the documents of {root} were removed by `clean`", hint="run it again")
     if lock_identity(folder) != lock.data["identity"]:
         raise IntegrityError(f"{lock.path} is not the lock of the plan beside it")
     if kept_digest(folder) != lock.data["outputs"]["kept"]:

@@ -14,7 +14,8 @@ from corpusmill.pipeline.cli import main
 from corpusmill.pipeline.engine import RunFolder
 from corpusmill.pipeline.errors import ConfigError, IntegrityError
 from corpusmill.pipeline.finished import finished_run
-from corpusmill.pipeline.lock import Lock, diff
+from corpusmill.pipeline.identity import pretty
+from corpusmill.pipeline.lock import Lock, diff, seal_lock
 from corpusmill.pipeline.planning import make_plan
 from corpusmill.pipeline.releasing import release_faults
 from corpusmill.pipeline.replay import remake
@@ -232,7 +233,7 @@ def test_a_run_twice_is_refused(runs: Path, tmp_path: Path) -> None:
         run(recipe, tmp_path / "m", workers=1)
 
 
-def test_documents_that_were_removed(runs: Path, tmp_path: Path) -> None:
+def test_a_lock_and_its_run_belong_together(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "a", tmp_path / "a")
     lock = tmp_path / "a/prose.lock.json"
     assert finished_run(lock).licences == {"plain": "CC0-1.0", "own": "MIT"}
@@ -243,7 +244,11 @@ def test_documents_that_were_removed(runs: Path, tmp_path: Path) -> None:
     data = json.loads(lock.read_bytes())
     data["outputs"]["kept"]["documents"] += 1
     lock.write_text(json.dumps(data))
-    with pytest.raises(IntegrityError):
+    with pytest.raises(IntegrityError, match="was changed after it was written"):
+        finished_run(lock)
+    data.pop("seal")
+    lock.write_bytes(pretty(seal_lock(data)))  # by somebody who knows how
+    with pytest.raises(IntegrityError, match="are not those that its lock claims"):
         finished_run(lock)
 
 
