@@ -41,8 +41,8 @@ class Finished:
 
 
 def finished_run(path: Path) -> Finished:
-    """The run that wrote the lock `path`. Raises ConfigError if there is none, IntegrityError if lock
-    and run do not belong together, or a table of documents is missing (`clean` keeps them)."""
+    """The run that wrote the lock `path`. Raises ConfigError if there is none, IntegrityError if
+    lock and run do not belong together, or a table of documents is missing (`clean` keeps them)."""
     from .worker import signal_types
 
     lock = Lock.load(path)
