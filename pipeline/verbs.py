@@ -92,7 +92,8 @@ def run(options: Namespace) -> int:
         return 0
     show_lines(report_lines(result.root))
     dropped = sorted(result.ledger["records"]["dropped"].items(), key=lambda e: (-e[1], e[0]))
-    print("\ndropped most by " + (", ".join(f"{k} {v}" for k, v in dropped[:3]) or "nothing"))
+    most = ", ".join(f"{k} {v}" for k, v in dropped[:3])
+    print(f"\ndropped most by {most}" if most else "\nnothing was dropped")
     first = _example(result.root)
     print(f"next: corpusmill why {first} --run {options.out}")
     print(f"      corpusmill report {options.out} --html")
