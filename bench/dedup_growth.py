@@ -100,7 +100,9 @@ class FileContext(MemoryContext):
         self, table: str, *, partition: int | None = None, columns: Sequence[str] | None = None
     ) -> Iterator[Any]:
         for path, groups in self._written[table]:
-            yield read_groups(path, [g.plain() for g in groups], partition, columns)
+            held = [g for g in groups if partition in (None, g.partition)]
+            first = held[0].first if held else 0
+            yield read_groups(path, first, sum(g.count for g in held), columns)
 
 
 def timed(size: int, most_rows: int) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """What one task did (`Commit`), and what closes a phase (`Seal`).
 
 A commit record is created exclusively, after its files lie at their final names. Readers read
-only what a seal names, and a seal names only what commit records name.
+only what a seal names, and a seal names only what commit records name. Where in a file the rows of
+a partition lie stands beside the seal (`corpusmill.pipeline.seal_index`).
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from typing import Any
 from .durable import new_attempt, write_atomic, write_exclusive, write_pieces
 from .errors import IntegrityError, TaskError
 from .identity import canonical, fingerprint, pretty
+from .seal_index import IndexWriter
 
 COMMIT_SCHEMA = "corpusmill/commit/1"
 FAILURE_SCHEMA = "corpusmill/failure/1"
-SEAL_SCHEMA = "corpusmill/seal/1"
+SEAL_SCHEMA = "corpusmill/seal/2"
 FAN = 1000
 """Tasks of one sub-folder."""
 
@@ -198,11 +200,13 @@ def missing_tasks(folder: PhaseFolder, tasks: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Seal:
-    """All commits of a phase in one file."""
+    """All commits of a phase in one file, without the row groups of their tables."""
 
     phase: str
     key: str
     commits: tuple[dict[str, Any], ...]
+    index: dict[str, str]
+    """The sha256 of each file of the index beside it."""
 
     def tables(self, name: str) -> list[dict[str, Any]]:
         """File entries of the table `name`, in task order."""
@@ -249,14 +253,24 @@ def _seal_end(digest: str) -> bytes:
 
 
 def _body_pieces(folder: PhaseFolder, phase: str, key: str, tasks: int) -> Iterator[bytes]:
-    yield b'{"commits":['
-    for task in range(tasks):
-        record = read_commit(folder, task, key)
-        if record is None:
-            raise TaskError(f"task {task} of {phase} has not finished")
-        record.pop("provenance")
-        yield (b"," if task else b"") + canonical(record)
-    yield b"]," + canonical({"key": key, "phase": phase, "schema": SEAL_SCHEMA})[1:-1]
+    index = IndexWriter(folder.root, key)
+    try:
+        yield b'{"commits":['
+        for task in range(tasks):
+            record = read_commit(folder, task, key)
+            if record is None:
+                raise TaskError(f"task {task} of {phase} has not finished")
+            record.pop("provenance")
+            for entry in record["files"]:
+                if "table" in entry:
+                    index.add(task, entry)
+                    del entry["groups"]
+            index.end_task(task)
+            yield (b"," if task else b"") + canonical(record)
+        rest = {"index": index.finish(), "key": key, "phase": phase, "schema": SEAL_SCHEMA}
+    finally:
+        index.give_up()
+    yield b"]," + canonical(rest)[1:-1]
 
 
 def _parsed(data: bytes) -> Any:
@@ -289,4 +303,4 @@ def read_seal(folder: PhaseFolder, key: str) -> Seal | None:
         raise IntegrityError(f"the seal {path} was changed after it was written")
     if body["key"] != key:
         raise IntegrityError(f"the seal {path} belongs to another phase key")
-    return Seal(body["phase"], body["key"], tuple(body["commits"]))
+    return Seal(body["phase"], body["key"], tuple(body["commits"]), body["index"])

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .attempt import Attempt, plain_notes
 from .commits import PhaseFolder, Seal, read_seal
 from .errors import IntegrityError, StageError, TaskError
 from .planning import Phase, Plan
+from .seal_index import Piece, SealIndex
 from .tables import read_groups
 
 if TYPE_CHECKING:
@@ -18,38 +19,41 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
+Found = TypeVar("Found")
+
 SEAL_WAIT_SECONDS = 90.0
 """How long a task waits for an upstream seal: longer than an NFS client caches attributes."""
 
 
 class RunFolder:
-    """A run folder with a plan, and the seals read so far."""
+    """A run folder with a plan, and what was read of its seals so far."""
 
     def __init__(self, root: Path, plan: Plan) -> None:
         self.root = root
         self.plan = plan
         self._seals: dict[str, Seal] = {}
+        self._indexes: dict[str, SealIndex] = {}
 
     def phase_folder(self, phase: Phase) -> PhaseFolder:
         return PhaseFolder(self.root / "phases" / phase.folder)
 
     def seal(self, name: str, *, wait: float = 0.0) -> Seal:
         """The seal of a phase. Raises TaskError if it is not there after `wait` seconds."""
-        if name in self._seals:
-            return self._seals[name]
-        phase = self.plan.phase(name)
-        until = time.monotonic() + wait
-        while True:
-            found = read_seal(self.phase_folder(phase), phase.key)
-            if found is not None:
-                self._seals[name] = found
-                return found
-            if time.monotonic() >= until:
-                raise TaskError(
-                    f"phase {name} is not closed, its tasks' results cannot be read",
-                    hint="run the earlier phases first",
-                )
-            time.sleep(1.0)
+        if name not in self._seals:
+            phase = self.plan.phase(name)
+            found = _patient(lambda: read_seal(self.phase_folder(phase), phase.key), name, wait)
+            self._seals[name] = found
+        return self._seals[name]
+
+    def index(self, name: str, *, wait: float = 0.0) -> SealIndex:
+        """Where a phase's rows lie: what a task needs of its seal, which it does not read. Raises
+        TaskError if the phase is not sealed after `wait` seconds."""
+        if name not in self._indexes:
+            phase = self.plan.phase(name)
+            folder = self.phase_folder(phase)
+            _patient(lambda: folder.seal().exists() or None, name, wait)
+            self._indexes[name] = SealIndex(folder.root, phase.key)
+        return self._indexes[name]
 
     def pieces(
         self, phase: str, table: str, partition: int | None, columns: Sequence[str] | None
@@ -57,28 +61,39 @@ class RunFolder:
         """One table a file, in task order; files without rows of the partition give none, but
         at least one (empty) table is always given."""
         folder = self.phase_folder(self.plan.phase(phase))
-        entries = self.seal(phase, wait=SEAL_WAIT_SECONDS).tables(table)
-        given = False
-        for entry in entries:
-            if partition is not None and all(g[0] != partition for g in entry["groups"]):
-                continue
-            given = True
-            yield self.open_table(folder, entry, partition, columns)
-        if not given:
-            if not entries:
+        index = self.index(phase, wait=SEAL_WAIT_SECONDS)
+        files = index.files(table)
+        pieces = files if partition is None else index.pieces(table, partition)
+        for piece in pieces:
+            yield self.open_table(folder, piece, columns)
+        if not pieces:
+            if not files:
                 raise StageError(f"no task of {phase} wrote a table {table!r}")
-            yield self.open_table(folder, entries[0], -1, columns)
+            yield self.open_table(folder, files[0].no_rows(), columns)
 
     def open_table(
-        self, folder: PhaseFolder, entry: Mapping[str, Any], partition: int | None,
-        columns: Sequence[str] | None,
-    ) -> pa.Table:  # fmt: skip
-        path = folder.root / entry["path"]
-        _same_size(path, entry["bytes"])
+        self, folder: PhaseFolder, piece: Piece, columns: Sequence[str] | None
+    ) -> pa.Table:
+        """The rows of a piece. Raises IntegrityError if its file is not as it was committed."""
+        path = folder.root / piece.path
+        _same_size(path, piece.bytes)
         try:
-            return read_groups(path, entry["groups"], partition, columns)
+            return read_groups(path, piece.first, piece.count, columns)
         except (OSError, ValueError) as error:
             raise IntegrityError(f"{path} cannot be read back: {error}") from None
+
+
+def _patient(look: Callable[[], Found | None], phase: str, wait: float) -> Found:
+    """What `look` finds within `wait` seconds. Raises TaskError if it finds nothing."""
+    until = time.monotonic() + wait
+    while (found := look()) is None:
+        if time.monotonic() >= until:
+            raise TaskError(
+                f"phase {phase} is not closed, its tasks' results cannot be read",
+                hint="run the earlier phases first",
+            )
+        time.sleep(1.0)
+    return found
 
 
 def _same_size(path: Path, listed: int) -> None:
@@ -114,7 +129,7 @@ class EngineContext:
         for name in reversed(self.phase.upstream):
             phase = self.run.plan.phase(name)
             if phase.kind == "aux" and phase.step == self.phase.step:
-                if self.run.seal(name, wait=SEAL_WAIT_SECONDS).tables(own):
+                if self.run.index(name, wait=SEAL_WAIT_SECONDS).has(own):
                     return name, own
             elif phase.kind == "docs":
                 return name, "docs" if table == "docs" else own
@@ -134,10 +149,8 @@ class EngineContext:
     def _existing(self, columns: Sequence[str]) -> list[str]:
         """Document columns that this recipe's documents have: the others are optional."""
         phase, name = self._where("docs")
-        entry = self.run.seal(phase, wait=SEAL_WAIT_SECONDS).tables(name)[0]
-        folder = self.run.phase_folder(self.run.plan.phase(phase))
-        names = set(self.run.open_table(folder, entry, -1, None).schema.names)
-        return [c for c in columns if c in names]
+        nothing = next(iter(self.run.pieces(phase, name, -1, None)))
+        return [c for c in columns if c in nothing.schema.names]
 
     def batches(
         self, table: str, *, partition: int | None = None, columns: Sequence[str] | None = None

@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .commits import Seal
 from .comparing import open_run
 from .durable import new_attempt, write_atomic
 from .engine import RunFolder
@@ -204,12 +203,8 @@ def _rejects(
         yield None, rows
         return
     folder = run.phase_folder(phase)
-    seal: Seal = run.seal(phase.name)
-    for commit in seal.commits:
-        for entry in commit["files"]:
-            if entry.get("table") == "rejects":
-                table = run.open_table(folder, entry, None, None)
-                yield int(commit["task"]), table.to_pylist()
+    for piece in run.index(phase.name).files("rejects"):
+        yield piece.task, run.open_table(folder, piece, None).to_pylist()
 
 
 def _chosen(rows: Iterable[Mapping[str, Any]], most: int) -> set[str]:

@@ -17,6 +17,7 @@ from .engine import RunFolder
 from .errors import CorpusmillError
 from .input_files import place, reopened, still_there
 from .ledger import sealed_docs_phases
+from .lookup import tables_of, tasks_that_read
 from .planning import Phase, Plan
 from .recipe import Step
 from .registry import build
@@ -192,7 +193,12 @@ def _from_tables(
     wanted = {row["id"] for row in rows}
     signals = signal_types(run.plan, before)
     held: list[Document] = []
-    for piece in run.pieces(before.name, "docs", partition, None):
+    if partition is None:
+        tasks = None if before.upstream else tasks_that_read(run.plan, rows)
+        pieces = tables_of(run, before, "docs", wanted, tasks=tasks)
+    else:
+        pieces = run.pieces(before.name, "docs", partition, None)
+    for piece in pieces:
         held += documents(piece.filter(_is_in(piece["id"], wanted)), signals)
     for doc in held:
         made = found[doc.id]
@@ -220,7 +226,7 @@ def _verdicts(
     table = f"{phase.decide}.verdicts"
     for name in reversed(phase.upstream):
         other = run.plan.phase(name)
-        if other.step == phase.decide and run.seal(name).tables(table):
+        if other.step == phase.decide and run.index(name).has(table):
             pieces = run.pieces(name, table, partition, None)
             picked = (piece.filter(_is_in(piece["id"], wanted)) for piece in pieces)
             return {row["id"]: row for piece in picked for row in piece.to_pylist()}

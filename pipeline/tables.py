@@ -97,25 +97,17 @@ class TableWriter:
         return groups
 
 
-def read_groups(
-    path: Path,
-    groups: Sequence[Sequence[int]],
-    partition: int | None,
-    columns: Sequence[str] | None,
-) -> pa.Table:
-    """Rows of one partition (None: all) of one file, in file order."""
+def read_groups(path: Path, first: int, count: int, columns: Sequence[str] | None) -> pa.Table:
+    """Rows of `count` row groups of one file (-1: all that follow), from number `first` on."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
-        wanted: list[int] = []
-        for number, first, count, _ in groups:
-            if partition is None or number == partition:
-                wanted.extend(range(first, first + count))
+        end = file.num_row_groups if count < 0 else first + count
         picked = list(columns) if columns is not None else None
-        if not wanted:
+        if first == end:
             empty = file.schema_arrow.empty_table()
             return empty.select(picked) if picked is not None else empty
-        return file.read_row_groups(wanted, columns=picked, use_threads=False)
+        return file.read_row_groups(range(first, end), columns=picked, use_threads=False)
 
 
 def document_schema(signals: Mapping[str, str]) -> pa.Schema:

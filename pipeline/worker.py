@@ -174,7 +174,7 @@ class Worker:
         for name in reversed(phase.upstream):
             if self.plan.phase(name).step != step:
                 continue
-            if self.run.seal(name, wait=SEAL_WAIT_SECONDS).tables(f"{step}.verdicts"):
+            if self.run.index(name, wait=SEAL_WAIT_SECONDS).has(f"{step}.verdicts"):
                 found: dict[str, dict[str, Any]] = {}
                 for piece in self.run.pieces(name, f"{step}.verdicts", task, None):
                     for row in piece.to_pylist():

@@ -20,6 +20,7 @@ from corpusmill.pipeline.commits import (
 )
 from corpusmill.pipeline.errors import IntegrityError, TaskError
 from corpusmill.pipeline.identity import canonical, pretty, sha256_hex
+from corpusmill.pipeline.seal_index import FILES_NAME, GROUPS_NAME
 
 TASKS = 2500
 
@@ -66,13 +67,18 @@ def test_a_seal_is_the_canonical_json_of_all_commits(tmp_path: Path) -> None:
     records = [commit(task).plain() for task in range(3)]
     for record in records:
         del record["provenance"]
-    body = {"schema": "corpusmill/seal/1", "phase": "01-read", "key": "k", "commits": records}
+    index = {n: sha256_hex((tmp_path / n).read_bytes()) for n in (FILES_NAME, GROUPS_NAME)}
+    body = {
+        "schema": "corpusmill/seal/2", "phase": "01-read", "key": "k", "commits": records,
+        "index": index,
+    }  # fmt: skip
     whole = {**body, "sha256": sha256_hex(canonical(body))}
     assert folder.seal().read_bytes() == canonical(whole)
     found = read_seal(folder, "k")
     assert found is not None
     assert list(found.commits) == records
     assert found.phase == "01-read"
+    assert found.index == index
 
 
 def test_a_seal_that_cannot_be_finished_leaves_none(tmp_path: Path) -> None:
@@ -81,6 +87,8 @@ def test_a_seal_that_cannot_be_finished_leaves_none(tmp_path: Path) -> None:
     with pytest.raises(TaskError, match="task 2 of 01-read has not finished"):
         write_seal(folder, "01-read", "k", 3)
     assert read_seal(folder, "k") is None
+    assert not list(tmp_path.glob("*.parquet"))
+    assert not list(tmp_path.glob(f".{FILES_NAME}*"))
 
 
 @pytest.mark.parametrize(
@@ -106,7 +114,7 @@ def test_a_seal_that_was_changed_is_refused(tmp_path: Path, old: bytes, new: byt
 def test_a_seal_without_a_digest_is_refused(tmp_path: Path) -> None:
     folder = PhaseFolder(tmp_path)
     folder.root.mkdir(exist_ok=True)
-    folder.seal().write_bytes(json.dumps({"schema": "corpusmill/seal/1"}).encode())
+    folder.seal().write_bytes(json.dumps({"schema": "corpusmill/seal/2"}).encode())
     with pytest.raises(IntegrityError, match="was changed after it was written"):
         read_seal(folder, "k")
 
@@ -114,6 +122,7 @@ def test_a_seal_without_a_digest_is_refused(tmp_path: Path) -> None:
 def test_merging_holds_one_commit_at_a_time(tmp_path: Path) -> None:
     folder = PhaseFolder(tmp_path)
     put_all(folder, 60, "x" * 100_000)  # 6 MB in all
+    write_seal(PhaseFolder(tmp_path), "01-read", "k", 1)  # imports what writing takes
     tracemalloc.start()
     try:
         write_seal(folder, "01-read", "k", 60)

@@ -77,12 +77,13 @@ def test_a_partition_is_read_alone_and_in_order(tmp_path: Path) -> None:
     writer = TableWriter()
     writer.add(pa.table({"n": [5, 1, 4]}), [1, 0, 1])
     writer.add(pa.table({"n": [2, 3]}), [1, 3])
-    groups = [g.plain() for g in writer.write(tmp_path / "t.parquet", ("n",))]
-    assert [(g[0], g[3]) for g in groups] == [(0, 1), (1, 3), (3, 1)]
     path = tmp_path / "t.parquet"
-    assert read_groups(path, groups, 1, None)["n"].to_pylist() == [2, 4, 5]
-    assert read_groups(path, groups, 2, ["n"]).num_rows == 0
-    assert read_groups(path, groups, None, ["n"])["n"].to_pylist() == [1, 2, 4, 5, 3]
+    groups = [g.plain() for g in writer.write(path, ("n",))]
+    assert groups == [[0, 0, 1, 1], [1, 1, 1, 3], [3, 2, 1, 1]]
+    assert read_groups(path, 1, 1, None)["n"].to_pylist() == [2, 4, 5]
+    assert read_groups(path, 1, 2, ["n"])["n"].to_pylist() == [2, 4, 5, 3]
+    assert read_groups(path, 0, 0, ["n"]).num_rows == 0
+    assert read_groups(path, 0, -1, ["n"])["n"].to_pylist() == [1, 2, 4, 5, 3]
     with pytest.raises(StageError, match="rows of another schema"):
         writer.add(pa.table({"m": [1]}), None)
 
