@@ -14,12 +14,12 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from corpusmill.pipeline.errors import ConfigError, IntegrityError
 from corpusmill.pipeline.identity import fingerprint
 
 from . import fast
+from .splits import joined
 
 LOOPS_FROM = 4 << 20
 """Bytes to encode in one process from which loading and checking our loops (about a CPU-second)
@@ -127,13 +127,6 @@ class BpeEngine:
                     f"our loops do not give Hugging Face's ids for {text[:60]!r} …",
                     hint=f"please report it; {WAY}=reference encodes without them",
                 )
-
-
-def joined(raw: Sequence[bytes]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """Texts as `fast.Loops` takes them."""
-    borders = np.zeros(len(raw) + 1, dtype=np.int64)
-    np.cumsum([len(r) for r in raw], out=borders[1:])
-    return np.frombuffer(b"".join(raw), dtype=np.uint8), borders
 
 
 def _beginning(texts: Sequence[str]) -> list[str]:

@@ -11,15 +11,7 @@ from numba import types
 
 from corpusmill.stages.compiled import array, kernel, out
 
-from .piece_kernel import (
-    COLUMNS,
-    FRONT_ROWS,
-    LONG,
-    next_end,
-    numbers_of,
-    place_of,
-    same_bytes,
-)
+from .piece_kernel import COLUMNS, FRONT_ROWS, LONG, ROOM, WALK, look_ahead, same_bytes
 
 _U8, _I64, _U64 = types.uint8, types.int64, types.uint64
 
@@ -27,10 +19,11 @@ _1, _2, _3 = np.uint64(1), np.uint64(2), np.uint64(3)
 _FRONT_MASK = np.uint64(FRONT_ROWS - 1)
 
 
-@kernel(types.void(array(_U8), array(_I64), array(_U8), array(_U8), _I64, _I64, out(_I64),
-                   out(_U64), out(_U8)))  # fmt: skip
-def count_pieces(data, ends, classes, kinds, style, digits, state, table, arena):  # type: ignore[no-untyped-def]
-    """Counts the pieces of texts that end at `ends` in `data`.
+@kernel(types.void(array(_U8), array(_I64), *WALK, out(_I64), out(_U64), out(_U8)))
+def count_pieces(  # type: ignore[no-untyped-def]
+    data, borders, classes, steps, of_byte, of_class, style, digits, state, table, arena
+):
+    """Counts the pieces of the texts between `borders` in `data`.
 
     `state` holds: text, byte in it, pieces so far, bytes of `arena` used. Stops, to be called
     again with larger arrays, where the table would be over half full or `arena` could not take a
@@ -38,14 +31,18 @@ def count_pieces(data, ends, classes, kinds, style, digits, state, table, arena)
     """
     mask = np.uint64(len(table) // COLUMNS - 1)
     front = np.zeros(FRONT_ROWS * COLUMNS, dtype=np.uint64)
+    stops, numbers = np.empty(ROOM, dtype=np.int64), np.empty(3 * ROOM, dtype=np.uint64)
     text, at, pieces, used = state[0], state[1], state[2], state[3]
     full = 0
-    while text < len(ends) and not full:
-        end = ends[text]
-        while at < end:
-            stop = next_end(data, at, end, classes, kinds, style, digits)
-            low, high = numbers_of(data, at, stop)
-            place = place_of(low, high)
+    while text + 1 < len(borders) and not full:
+        found = look_ahead(
+            data, borders, classes, steps, of_byte, of_class, style, digits, text, at, len(data),
+            table, front, stops, numbers,
+        )  # fmt: skip
+        for piece in range(found):
+            low, high = numbers[3 * piece], numbers[3 * piece + 1]
+            place = numbers[3 * piece + 2]
+            stop = stops[piece]
             near = (place & _FRONT_MASK) << _2
             if front[near] == low and front[near + _1] == high and high < LONG:
                 front[near + _3] += _1
@@ -76,7 +73,7 @@ def count_pieces(data, ends, classes, kinds, style, digits, state, table, arena)
             front[near], front[near + _1] = low, high
             front[near + _2], front[near + _3] = row, _1
             at = stop
-        if not full:
+        while text + 1 < len(borders) and at >= borders[text + 1]:
             text += 1
     for near in range(0, len(front), COLUMNS):
         table[front[near + 2] + _3] += front[near + 3]

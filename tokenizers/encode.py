@@ -30,7 +30,8 @@ import numpy.typing as npt
 from corpusmill.pipeline.errors import AssetError, IntegrityError
 from corpusmill.pipeline.identity import fingerprint, sha256_hex
 
-from .bpe_engine import engine_of, joined
+from .bpe_engine import engine_of
+from .splits import joined
 
 if TYPE_CHECKING:
     import pyarrow as pa

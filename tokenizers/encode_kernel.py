@@ -16,16 +16,7 @@ from numba import types
 
 from corpusmill.stages.compiled import array, kernel, out
 
-from .piece_kernel import (
-    COLUMNS,
-    FRONT_ROWS,
-    LONG,
-    next_end,
-    numbers_of,
-    place_of,
-    same_bytes,
-)
-from .wide import fetch
+from .piece_kernel import COLUMNS, FRONT_ROWS, LONG, ROOM, WALK, look_ahead, same_bytes
 
 _U8, _I32, _I64, _U32, _U64 = types.uint8, types.int32, types.int64, types.uint32, types.uint64
 
@@ -34,9 +25,6 @@ KEPT = 255
 
 INLINE = 3
 """Most ids of a piece that are in its row."""
-
-AHEAD = 256
-"""Pieces that are looked at before the first of them is looked up."""
 
 RANK_BITS, ID_BITS = 24, 20
 """Of a slot in the table of pairs: left id, right id, rank."""
@@ -216,37 +204,6 @@ def merge_long(data, at, n, byte_ids, pairs, filled, made, ids, o):  # type: ign
     return listed(tokens, following, n, ids, o)
 
 
-@kernel(_I64(array(_U8), array(_I64), array(_U8), array(_U8), _I64, _I64, _I64, _I64, array(_U64),
-             array(_U64), out(_I64), out(_U64)), inline=True)  # fmt: skip
-def look_ahead(  # type: ignore[no-untyped-def]
-    data, borders, classes, kinds, style, digits, text, at, table, front, stops, numbers
-):
-    """Where the next pieces end, up to `AHEAD`, and of those to be looked up the two numbers and
-    the hash. Rows that will be needed are asked for, as memory takes longer to answer than all
-    else that is done for a piece. Returns how many pieces there are."""
-    mask = np.uint64(len(table) // COLUMNS - 1)
-    count = np.int64(0)
-    end = borders[text + 1]
-    while count < AHEAD:
-        while at == end:
-            text += 1
-            if text + 1 == len(borders):
-                return count
-            end = borders[text + 1]
-        stop = next_end(data, at, end, classes, kinds, style, digits)
-        stops[count] = stop
-        if stop - at <= KEPT:
-            low, high = numbers_of(data, at, stop)
-            place = place_of(low, high)
-            numbers[3 * count], numbers[3 * count + 1], numbers[3 * count + 2] = low, high, place
-            near = (place & _FRONT_MASK) << _2
-            if front[near] != low or front[near + _1] != high:
-                fetch(table, (place & mask) << _2)
-        count += 1
-        at = stop
-    return count
-
-
 @kernel(types.void(out(_U64), _U64, _U64, _U64, array(_U8), _I64, _I64, _I64, out(_U32), out(_U8),
                    out(_I64)), inline=True)  # fmt: skip
 def enter(table, row, low, high, data, at, n, count, store, arena, state):  # type: ignore[no-untyped-def]
@@ -267,12 +224,12 @@ def enter(table, row, low, high, data, at, n, count, store, arena, state):  # ty
     state[3] += 1
 
 
-@kernel(types.void(array(_U8), array(_I64), array(_U8), array(_U8), _I64, _I64, array(_U32),
-                   array(_U64), array(_U8), array(_U32), out(_I64), out(_U64), out(_U32),
-                   out(_U8), out(_U32), out(_I64)))  # fmt: skip
+@kernel(types.void(array(_U8), array(_I64), *WALK, array(_U32), array(_U64), array(_U8),
+                   array(_U32), out(_I64), out(_U64), out(_U32), out(_U8), out(_U32),
+                   out(_I64)))  # fmt: skip
 def encode(  # type: ignore[no-untyped-def]
-    data, borders, classes, kinds, style, digits, byte_ids, pairs, filled, made, state, table,
-    store, arena, ids, ends,
+    data, borders, classes, steps, of_byte, of_class, style, digits, byte_ids, pairs, filled,
+    made, state, table, store, arena, ids, ends,
 ):  # fmt: skip
     """Writes the ids of the texts between `borders` in `data` to `ids`, which has room for as many
     as there are bytes and `INLINE` more, and where each text's end there to `ends`.
@@ -285,12 +242,13 @@ def encode(  # type: ignore[no-untyped-def]
     front = np.zeros(FRONT_ROWS * COLUMNS, dtype=np.uint64)
     ranks, tokens = np.empty(KEPT, dtype=np.uint32), np.empty(KEPT, dtype=np.uint64)
     following, before = np.empty(KEPT, dtype=np.int64), np.empty(KEPT, dtype=np.int64)
-    stops, numbers = np.empty(AHEAD, dtype=np.int64), np.empty(3 * AHEAD, dtype=np.uint64)
+    stops, numbers = np.empty(ROOM, dtype=np.int64), np.empty(3 * ROOM, dtype=np.uint64)
     text, at, o = state[0], state[1], state[2]
     while text < len(ends):
         pieces = look_ahead(
-            data, borders, classes, kinds, style, digits, text, at, table, front, stops, numbers
-        )
+            data, borders, classes, steps, of_byte, of_class, style, digits, text, at, KEPT,
+            table, front, stops, numbers,
+        )  # fmt: skip
         for piece in range(pieces):
             while at == borders[text + 1]:
                 ends[text] = o

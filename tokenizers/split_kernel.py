@@ -11,11 +11,10 @@ from numba import types
 
 from corpusmill.stages.compiled import array, kernel
 
-from .splits import BREAK, LETTER, LOWER, NUMBER, SPACE, UPPER
+from .splits import BREAK, GPT2, LETTER, LOWER, NUMBER, O200K, SPACE, UPPER
 
 _U8, _I64 = types.uint8, types.int64
 
-GPT2, GPT4, O200K = 0, 1, 2
 _WORD = LETTER | NUMBER
 
 

@@ -13,7 +13,7 @@ Unicode 16.0, which is `corpusmill.stages.unicode_data` and what came after it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -26,12 +26,11 @@ from .unicode_16 import ADDED
 
 Split = Literal["gpt2", "gpt4", "llama3", "o200k", "qwen2", "digits1", "digits2"]
 
+GPT2, GPT4, O200K = range(3)
+"""Styles of splitting."""
+
 LETTER, NUMBER, SPACE, BREAK, UPPER, LOWER = (1 << bit for bit in range(6))
 r"""Classes of characters: ``\p{L}``, ``\p{N}``, ``\s``, CR and LF, and o200k's two kinds."""
-
-ELSE, CASED, DIGIT, LINE, WHITE, BLANK, SIGN, QUOTE = range(8)
-"""Kinds of bytes: no ASCII, letters, digits, CR and LF, other white space but the blank, the blank,
-other characters but the apostrophe, the apostrophe. Kernels compare them by order, too."""
 
 _CONTRACTION = r"'(?:[sdmtSDMT]|[lL][lL]|[vV][eE]|[rR][eE])"
 _GPT4 = (
@@ -64,7 +63,12 @@ _WALKS = {
     "gpt2": (0, 1 << 40), "gpt4": (1, 3), "llama3": (1, 3), "o200k": (2, 3), "qwen2": (1, 1),
     "digits1": (1, 1), "digits2": (1, 2),
 }  # fmt: skip
-"""The kernel's style and number of digits for each pattern."""
+"""Style and number of digits of each pattern."""
+
+Walk = tuple[
+    npt.NDArray[np.uint8], npt.NDArray[np.uint16], npt.NDArray[np.uint8], npt.NDArray[np.uint8],
+    int, int,
+]  # fmt: skip
 
 _BATCH_BYTES = 8 << 20
 _SPACES = (
@@ -85,18 +89,6 @@ def class_table() -> npt.NDArray[np.uint8]:
             table[first : last + 1] = _class_of(name)
     table[list(_SPACES)] |= SPACE
     table[[0x0A, 0x0D]] |= BREAK
-    return table
-
-
-@lru_cache(maxsize=1)
-def kind_table() -> npt.NDArray[np.uint8]:
-    """The kind of every byte."""
-    table = np.full(256, ELSE, dtype=np.uint8)
-    classes = class_table()[:128]
-    table[:128] = SIGN
-    for flag, kind in ((LETTER, CASED), (NUMBER, DIGIT), (SPACE, WHITE), (BREAK, LINE)):
-        table[:128][classes & flag > 0] = kind
-    table[ord(" ")], table[ord("'")] = BLANK, QUOTE
     return table
 
 
@@ -129,9 +121,14 @@ class Counts:
             yield raw[borders[w] : borders[w + 1]], count
 
 
-def walk_of(split: str) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8], int, int]:
-    """What the kernels take for a split: classes, kinds, style and number of digits."""
-    return class_table(), kind_table(), *_WALKS[split]
+def walk_of(split: str) -> Walk:
+    """What the kernels take for a split: classes of characters, the tables of `steps`, style and
+    number of digits."""
+    from .steps import steps_of
+
+    style, digits = _WALKS[split]
+    tables = steps_of(style, digits)
+    return class_table(), tables.steps, tables.of_byte, tables.of_class, style, digits
 
 
 def count_pieces(texts: Iterable[str], split: str) -> Counts:
@@ -143,14 +140,14 @@ def count_pieces(texts: Iterable[str], split: str) -> Counts:
     table = np.zeros(COLUMNS << 18, dtype=np.uint64)
     arena = np.zeros(1 << 20, dtype=np.uint8)
     pieces = used = 0
-    for data, ends in _batches(texts):
+    for data, borders in _batches(texts):
         if len(arena) - used < len(data):  # a batch's new pieces are no longer than the batch
             arena = np.concatenate([arena[:used], np.zeros(used + len(data), np.uint8)])
         state = np.array([0, 0, pieces, used], dtype=np.int64)
         while True:
-            count(data, ends, *walk, state, table, arena)
+            count(data, borders, *walk, state, table, arena)
             pieces, used = int(state[2]), int(state[3])
-            if state[0] == len(ends):
+            if state[0] == len(borders) - 1:
                 break
             larger = np.zeros(2 * len(table), dtype=np.uint64)
             refill(larger, table)
@@ -164,20 +161,19 @@ def count_pieces(texts: Iterable[str], split: str) -> Counts:
 
 def pieces(text: str, split: str) -> list[str]:
     """The pieces of one text, as the pattern cuts it."""
-    from .piece_kernel import next_end
+    from .piece_kernel import cut
 
     raw = text.encode("utf-8")
+    ends = np.zeros(len(raw) + 3, dtype=np.int64)
     data = np.frombuffer(raw, dtype=np.uint8)
-    borders = [0]
-    while borders[-1] < len(raw):
-        borders.append(next_end(data, borders[-1], len(raw), *walk_of(split)))
-    return [raw[a:b].decode("utf-8") for a, b in pairwise(borders)]
+    found = cut(data, 0, len(raw), *walk_of(split), ends, 0, len(ends))
+    return [raw[a:b].decode("utf-8") for a, b in pairwise([0, *ends[:found].tolist()])]
 
 
 def _batches(
     texts: Iterable[str],
 ) -> Iterator[tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]]:
-    """Texts one after the other as UTF-8, and where each ends."""
+    """Texts as `joined` gives them, some at a time."""
     batch: list[bytes] = []
     size = 0
     for text in texts:
@@ -185,12 +181,14 @@ def _batches(
         batch.append(raw)
         size += len(raw)
         if size >= _BATCH_BYTES:
-            yield _joined(batch)
+            yield joined(batch)
             batch, size = [], 0
     if batch:
-        yield _joined(batch)
+        yield joined(batch)
 
 
-def _joined(batch: list[bytes]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    ends = np.cumsum(np.array([len(r) for r in batch], dtype=np.int64))
-    return np.frombuffer(b"".join(batch), dtype=np.uint8), ends
+def joined(raw: Sequence[bytes]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """Texts one after the other, and the borders between them, from 0 on."""
+    borders = np.zeros(len(raw) + 1, dtype=np.int64)
+    np.cumsum([len(r) for r in raw], out=borders[1:])
+    return np.frombuffer(b"".join(raw), dtype=np.uint8), borders

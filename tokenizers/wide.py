@@ -36,16 +36,6 @@ def load8(typing_context: Any, data: Any, at: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def zeros_below(typing_context: Any, number: Any) -> Any:
-    """How many zero bits a number has below its lowest one; 64 if it is 0."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
-
-    return types.uint64(types.uint64), code
-
-
-@intrinsic  # type: ignore[untyped-decorator]
 def fetch(typing_context: Any, table: Any, at: Any) -> Any:
     """Asks memory for element `at` of an array, so that it is near when it is read."""
 

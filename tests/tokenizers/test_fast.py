@@ -15,8 +15,9 @@ from corpusmill.pipeline.context import MemoryContext
 from corpusmill.pipeline.errors import ConfigError, IntegrityError
 from corpusmill.tokenizers import bpe_engine, fast, splits
 from corpusmill.tokenizers.bpe import BpeParams, train_bpe
-from corpusmill.tokenizers.bpe_engine import BpeEngine, byte_alphabet, engine_of, joined
+from corpusmill.tokenizers.bpe_engine import BpeEngine, byte_alphabet, engine_of
 from corpusmill.tokenizers.encode import BpeEncoder, load
+from corpusmill.tokenizers.splits import joined
 
 from .conftest import TEXT, make_text
 
