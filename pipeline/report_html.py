@@ -25,12 +25,11 @@ from .report import human, report_lines
 from .report_looks import looks, overlap_tables
 from .report_models import model_cards, tokenizer_audit
 from .report_reading import dropped_pages, kept_pages, masked_pages, token_pages
+from .report_rows import base as said_of
+from .report_rows import draw_kept, draw_rejects
 from .samples import dropped_samples, kept_samples
 from .stage import Side, Stage
 
-MOST_ROWS = 200_000
-"""Documents whose signals are drawn; of more, those of the first partitions, which are a sample by
-the hash of the id."""
 _KEPT, _EACH, _NEAR = 12, 10, 3
 _RULES = 1000
 """Dropped documents of a phase that are made again, to see which rules they break."""
@@ -57,44 +56,36 @@ def html_report(root: Path) -> str:
     """The page. Raises TaskError where no document phase is finished."""
     plan = Plan.load(root / "plan.json")
     run = RunFolder(root, plan)
-    if not sealed_docs_phases(run):
+    phases = sealed_docs_phases(run)
+    if not phases:
         raise TaskError(f"{root} has no documents yet", hint="run its recipe first")
     ledger = build_ledger(run)
     lock_path = root / f"{plan.recipe['name']}.lock.json"
     lock = Lock.load(lock_path) if lock_path.exists() else None
-    kept = _kept_rows(run)
-    rejects = _reject_rows(run)
+    drawn = draw_kept(run, phases[-1])
+    lost = [draw_rejects(run, phase) for phase in phases]
+    kept, rejects = drawn.rows, [row for one in lost for row in one.rows]
     thresholds = thresholds_of(plan)
     dropped, overlaps = dropped_samples(run, _EACH, _RULES)
-    base = _base(len(kept), int(ledger["records"]["kept"]), "kept")
-    gone = sum(ledger["records"]["dropped"].values()) + sum(ledger["records"]["errors"].values())
-    both = f"{base}; {_base(len(rejects), gone, 'dropped')}"
+    base = said_of([drawn], "kept")
+    both = f"{base}; {said_of(lost, 'dropped')}"
     sections = [
-        ("look", "What to look at first", looks(ledger, kept, rejects, overlaps)),
+        ("look", "What to look at first", looks(ledger, drawn, lost, overlaps)),
         ("flow", "From records to the kept set", _waterfall(ledger)),
         ("reasons", "Reasons", _reasons(ledger) + overlap_tables(overlaps)),
         ("signals", "Signals", _signals(kept, rejects, thresholds, both)),
         ("near", "Near misses", _near_misses(kept, rejects, thresholds, both)),
         ("made-of", "What the kept set is made of", _made_of(kept, base)),
-        ("kept", "Kept pages to read", kept_pages(kept_samples(run, _KEPT))),
+        ("kept", "Kept pages to read", kept_pages(kept_samples(run, kept, _KEPT))),
         ("dropped", "Dropped pages to read", dropped_pages(dropped)),
         ("pii", "Personal data that was masked", masked_pages(run, kept, base)),
         ("mix", "Mix and shards", _mix(lock, root)),
         ("models", "Models that judged", model_cards(plan)),
-        ("audit", "The tokenizer's audit", tokenizer_audit(run, root)),
-        ("tokens", "Text as the tokenizer cuts it", token_pages(run, root)),
+        ("audit", "The tokenizer's audit", tokenizer_audit(run, root, kept)),
+        ("tokens", "Text as the tokenizer cuts it", token_pages(run, root, kept)),
         ("time", "Time and memory", _time(ledger) + _phases(run)),
     ]
     return _page(plan, lock, sections)
-
-
-def _base(shown: int, total: int, what: str) -> str:
-    if shown == total:
-        return f"all {total} {what} documents"
-    return (
-        f"{shown} of {total} {what} documents, those of the first partitions: a sample by the hash "
-        "of the id"
-    )
 
 
 def thresholds_of(plan: Plan) -> list[Threshold]:
@@ -105,25 +96,6 @@ def thresholds_of(plan: Plan) -> list[Threshold]:
         for reason, signal, bound, side in made.thresholds() if isinstance(made, Stage) else ():
             found.append(Threshold(entry["id"], reason, signal, float(bound), side))
     return found
-
-
-def _kept_rows(run: RunFolder) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    phase = sealed_docs_phases(run)[-1]
-    for piece in run.pieces(phase.name, "docs", None, None):
-        rows += piece.drop_columns("text").slice(0, MOST_ROWS - len(rows)).to_pylist()
-        if len(rows) >= MOST_ROWS:
-            break
-    return rows
-
-
-def _reject_rows(run: RunFolder) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    columns = ("url", "step", "outcome", "reason", "value")
-    for phase in sealed_docs_phases(run):
-        for piece in run.pieces(phase.name, "rejects", None, columns):
-            rows += piece.slice(0, max(MOST_ROWS - len(rows), 0)).to_pylist()
-    return rows
 
 
 # -- sections ----------------------------------------------------------------------------------

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .html_parts import safe, table
+from .replay import READERS
+from .report_rows import Drawn
 from .samples import Overlap
 
 MOST = 14
@@ -15,11 +17,12 @@ MOST_HOSTS = 4
 
 
 def looks(
-    ledger: Mapping[str, Any], kept: Sequence[Mapping[str, Any]],
-    rejects: Sequence[Mapping[str, Any]], overlaps: Sequence[Overlap] = (),
+    ledger: Mapping[str, Any], kept: Drawn, lost: Sequence[Drawn],
+    overlaps: Sequence[Overlap] = (),
 ) -> str:  # fmt: skip
-    """Sentences about what is out of the ordinary, the largest first, as a list."""
-    said = [*_of_records(ledger), *_of_hosts(ledger, kept, rejects), *_of_rules(overlaps)]
+    """Sentences about what is out of the ordinary, the largest first, as a list. `lost` are the
+    rejects of each phase."""
+    said = [*_of_records(ledger), *_of_hosts(ledger, kept, lost), *_of_rules(overlaps)]
     said += _of_time(ledger)
     said.sort(key=lambda e: (-e[0], e[1]))
     if not said:
@@ -50,26 +53,30 @@ def _of_records(ledger: Mapping[str, Any]) -> list[tuple[float, str]]:
 
 
 def _of_hosts(
-    ledger: Mapping[str, Any], kept: Sequence[Mapping[str, Any]],
-    rejects: Sequence[Mapping[str, Any]],
-) -> list[tuple[float, str]]:  # fmt: skip
+    ledger: Mapping[str, Any], kept: Drawn, lost: Sequence[Drawn]
+) -> list[tuple[float, str]]:
     taken = max(int(ledger["records"]["in"]), 1)
     said: list[tuple[float, str]] = []
-    by_host: dict[str, Counter[str]] = {}
-    for row in rejects:
-        if row["step"] not in ("read", "sample"):
-            by_host.setdefault(_host(row["url"]), Counter())[f"{row['step']}:{row['reason']}"] += 1
-    stays = Counter(str(row.get("host") or _host(str(row.get("url") or ""))) for row in kept)
+    by_host: dict[str, dict[str, float]] = {}
+    for drawn in lost:
+        for row in drawn.rows:
+            if row["step"] not in READERS:
+                reasons = by_host.setdefault(_host(row["url"] or ""), {})
+                rule = f"{row['step']}:{row['reason']}"
+                reasons[rule] = reasons.get(rule, 0) + drawn.weight
+    stays = Counter(str(row.get("host") or _host(str(row.get("url") or ""))) for row in kept.rows)
+    about = "" if all(d.weight == 1 for d in (kept, *lost)) else "about "
     hosts: list[tuple[float, str]] = []
     for host, reasons in by_host.items():
-        lost = sum(reasons.values())
-        share = lost / (lost + stays[host])
-        if host and lost >= 20 and share >= 0.9:
+        gone = sum(reasons.values())
+        pages = gone + stays[host] * kept.weight
+        share = gone / pages
+        if host and gone >= 20 and share >= 0.9:
             reason, count = max(reasons.items(), key=lambda e: (e[1], e[0]))
             hosts.append((
-                share * min(lost / taken * 20, 1.0),
-                f"{host} lost {share:.0%} of {lost + stays[host]} pages, "
-                f"{count / lost:.0%} of them by {reason}.",
+                share * min(gone / taken * 20, 1.0),
+                f"{host} lost {about}{share:.0%} of {about}{pages:.0f} pages, "
+                f"{count / gone:.0%} of them by {reason}.",
             ))  # fmt: skip
     hosts.sort(key=lambda e: (-e[0], e[1]))
     said += hosts[:MOST_HOSTS]
@@ -77,8 +84,9 @@ def _of_hosts(
         rest = len(hosts) - MOST_HOSTS
         said.append((hosts[MOST_HOSTS][0], f"{rest} more hosts lost 90 % or more of their pages."))
     for host, count in stays.most_common(1):
-        if host and len(kept) >= 20 and count / len(kept) > 0.3:
-            said.append((1.0, f"{count / len(kept):.0%} of the kept documents are from {host}."))
+        if host and len(kept.rows) >= 20 and count / len(kept.rows) > 0.3:
+            share = count / len(kept.rows)
+            said.append((1.0, f"{about}{share:.0%} of the kept documents are from {host}."))
     return said
 
 

@@ -3,22 +3,18 @@ an audit on a sample of the kept texts."""
 
 from __future__ import annotations
 
-import heapq
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from .engine import RunFolder
 from .html_parts import figure, safe, table
-from .ledger import sealed_docs_phases
-from .order import order_key
 from .params import list_assets
 from .planning import Plan
 from .plots import bars
 from .registry import build, room_module
-from .samples import texts_of
-from .worker import signal_types
+from .samples import first_rows, kept_texts
 
 _AUDITED = 400
 """Texts that a tokenizer is audited on."""
@@ -76,13 +72,13 @@ def _read(path: Path) -> Mapping[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def tokenizer_audit(run: RunFolder, root: Path) -> str:
+def tokenizer_audit(run: RunFolder, root: Path, kept: Sequence[Mapping[str, Any]]) -> str:
     """The audit of the run's tokenizer on a sample of the kept texts, by language."""
     folder = root / "tokenizer"
     if not (folder / "card.json").is_file():
         return "<p>The run made no tokenizer.</p>"
     checkup = room_module("tokenizers.checkup")
-    groups = _by_language(run)
+    groups = _by_language(run, kept)
     found = checkup.check(
         checkup.open_any(folder), [checkup.Group(n, t) for n, t in sorted(groups.items())]
     )
@@ -116,18 +112,10 @@ def _value(figure: Any) -> str:
     return str(figure)
 
 
-def _by_language(run: RunFolder) -> dict[str, list[str]]:
+def _by_language(run: RunFolder, kept: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     """Texts of the first kept documents by the run's keyed order."""
-    phase = sealed_docs_phases(run)[-1]
-    told = "lang" in signal_types(run.plan, phase)
-    columns = ("id", "lang") if told else ("id",)
-    pieces = run.pieces(phase.name, "docs", None, columns)
-    rows = (row for piece in pieces for row in piece.to_pylist())
-    seed = run.plan.seed
-    chosen = heapq.nsmallest(
-        _AUDITED, rows, key=lambda row: order_key(seed, row["id"], 0, "sample")
-    )
-    texts = texts_of(run, phase, {row["id"] for row in chosen})
+    chosen = first_rows(run, kept, _AUDITED)
+    texts = kept_texts(run, chosen)
     groups: dict[str, list[str]] = {}
     for row in chosen:
         groups.setdefault(str(row.get("lang") or "all"), []).append(texts[row["id"]])

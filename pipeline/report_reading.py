@@ -9,9 +9,7 @@ from typing import Any
 
 from .engine import RunFolder
 from .html_parts import safe, table, word_diff
-from .ledger import sealed_docs_phases
-from .order import order_key
-from .samples import Sample, by_reason, kept_samples, texts_of
+from .samples import Sample, by_reason, first_rows, kept_samples, kept_texts
 
 _MASKED, _PLACES, _AROUND = 8, 3, 70
 _CUT, _CUT_CHARACTERS = 3, 400
@@ -74,9 +72,8 @@ def masked_pages(run: RunFolder, kept: Sequence[Mapping[str, Any]], base: str) -
         return "<p>No step looked for it.</p>"
     text = f'<p class="soft">{safe(base)}</p>' + table(["type", "found", "documents"], rows)
     having = [row for row in kept if any(row[name] for name in types)]
-    having.sort(key=lambda row: order_key(run.plan.seed, row["id"], 0, "sample"))
-    chosen = having[:_MASKED]
-    texts = texts_of(run, sealed_docs_phases(run)[-1], {row["id"] for row in chosen})
+    chosen = first_rows(run, having, _MASKED)
+    texts = kept_texts(run, chosen)
     names = "|".join(n.removeprefix("pii_").upper() for n in types)
     tag = re.compile(f"<(?:{names})(?:-[a-z]{{12}})?>")
     for row in chosen:
@@ -93,7 +90,7 @@ def masked_pages(run: RunFolder, kept: Sequence[Mapping[str, Any]], base: str) -
     return text
 
 
-def token_pages(run: RunFolder, root: Path) -> str:
+def token_pages(run: RunFolder, root: Path, kept: Sequence[Mapping[str, Any]]) -> str:
     """Beginnings of kept texts, with a background that changes from token to token."""
     path = root / "tokenizer" / "tokenizer.json"
     if not path.is_file():
@@ -102,7 +99,7 @@ def token_pages(run: RunFolder, root: Path) -> str:
 
     made = Tokenizer.from_file(str(path))
     text = ""
-    for sample in kept_samples(run, _CUT):
+    for sample in kept_samples(run, kept, _CUT):
         whole = (sample.text or "")[:_CUT_CHARACTERS]
         encoded = made.encode(whole, add_special_tokens=False)
         parts, at, shade = [], 0, 0

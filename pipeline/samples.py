@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
 from typing import Any
 
+from .accounts import merge_steps
 from .engine import RunFolder
 from .ledger import sealed_docs_phases
+from .lookup import tables_of, tasks_that_read
 from .order import order_key
 from .planning import Phase
 from .replay import Remade, masking, remake
+from .report_rows import tables_of_tasks, telling_tasks
 
 EXCERPT = 700
 """Characters of a text that are shown."""
@@ -65,20 +69,20 @@ def excerpt(text: str, characters: int = 0) -> str:
     return f"{cut} … ({max(len(text), characters)} characters)"
 
 
-def kept_samples(run: RunFolder, most: int) -> list[Sample]:
-    """`most` documents of the last phase, the first by the run's keyed order."""
-    phases = sealed_docs_phases(run)
-    best: list[tuple[bytes, dict[str, Any]]] = []
-    for piece in run.pieces(phases[-1].name, "docs", None, ("id", "url", "source", "text")):
-        rows = piece.select(["id", "url", "source"]).to_pylist()
-        for n, row in enumerate(rows):
-            key = order_key(run.plan.seed, row["id"], 0, "sample")
-            if len(best) < most or key < best[-1][0]:
-                row["text"] = piece["text"][n].as_py()
-                best = sorted([*best, (key, row)], key=lambda e: e[0])[:most]
+def first_rows(
+    run: RunFolder, rows: Iterable[Mapping[str, Any]], most: int
+) -> list[Mapping[str, Any]]:
+    """The first `most` rows by the run's keyed order of their ids."""
+    return nsmallest(most, rows, key=lambda row: order_key(run.plan.seed, row["id"], 0, "sample"))
+
+
+def kept_samples(run: RunFolder, kept: Iterable[Mapping[str, Any]], most: int) -> list[Sample]:
+    """The first `most` of the `kept` rows of the last phase, with their texts."""
+    chosen = first_rows(run, kept, most)
+    texts = kept_texts(run, chosen)
     return [
-        Sample(r["id"], r["url"] or "", r["source"], "", "", "", excerpt(r["text"]))
-        for _, r in best
+        Sample(r["id"], r["url"] or "", r["source"], "", "", "", excerpt(texts[r["id"]]))
+        for r in chosen
     ]
 
 
@@ -87,15 +91,21 @@ def chosen_rejects(run: RunFolder, phase: Phase, each: int, rules: int) -> Chose
     its steps dropped, the first by the keyed order."""
     groups: dict[tuple[str, str], list[tuple[bytes, dict[str, Any]]]] = {}
     judged: list[tuple[bytes, dict[str, Any]]] = []
-    total = 0
-    for piece in run.pieces(phase.name, "rejects", None, None):
+    for piece in tables_of_tasks(run, phase, "rejects", telling_tasks(run, phase, each, rules)):
         for row in piece.to_pylist():
             key = order_key(run.plan.seed, row["id"], 0, "sample")
             _offer(groups.setdefault((row["step"], row["reason"]), []), each, key, row)
             if row["step"] in phase.steps and row["outcome"] == "dropped":
-                total += 1
                 _offer(judged, rules, key, row)
-    return Chosen([row for g in groups.values() for _, row in g], [r for _, r in judged], total)
+    shown = [row for group in groups.values() for _, row in group]
+    return Chosen(shown, [row for _, row in judged], _dropped_by_steps(run, phase))
+
+
+def _dropped_by_steps(run: RunFolder, phase: Phase) -> int:
+    """Records that the steps of a phase dropped, without those of its barrier, and errors."""
+    entries = merge_steps([c["counts"] for c in run.seal(phase.name).commits])
+    mine = (entry for entry in entries if entry["step"] in phase.steps)
+    return sum(sum(f["dropped"].values()) for entry in mine for f in entry["sources"].values())
 
 
 def _offer(
@@ -131,7 +141,7 @@ def dropped_samples(run: RunFolder, each: int, rules: int) -> tuple[list[Sample]
         rows = {row["id"]: row for row in [*chosen.shown, *chosen.judged]}
         made = remake(run, phase, list(rows.values()))
         named = {str(r["value"]) for r in chosen.shown if r["step"] == phase.decide and r["value"]}
-        kin = texts_of(run, before, named) if before is not None and named else {}
+        kin = _texts_before(run, before, phase, named) if before is not None else {}
         for row in chosen.shown:
             found.append(_dropped(row, made[row["id"]], kin.get(str(row["value"])), mask))
         seen = [made[row["id"]].broken for row in chosen.judged if made[row["id"]].complete]
@@ -162,14 +172,37 @@ def _dropped(
     )  # fmt: skip
 
 
-def texts_of(run: RunFolder, phase: Phase, wanted: set[str]) -> dict[str, str]:
-    """Whole texts of documents as a phase wrote them, by id."""
+def texts_of(
+    run: RunFolder, phase: Phase, wanted: set[str], tasks: Collection[int] | None = None
+) -> dict[str, str]:
+    """Whole texts of documents as a phase wrote them, by id. `tasks` as in `tables_of`."""
     found: dict[str, str] = {}
-    for piece in run.pieces(phase.name, "docs", None, ("id", "text")):
-        for n, name in enumerate(piece["id"].to_pylist()):
-            if name in wanted:
-                found[name] = piece["text"][n].as_py()
+    for piece in tables_of(run, phase, "docs", wanted, tasks=tasks, only=("id", "text")):
+        found |= zip(piece["id"].to_pylist(), piece["text"].to_pylist(), strict=True)
     return found
+
+
+def kept_texts(run: RunFolder, rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Whole texts of rows of the last phase, by id."""
+    phase = sealed_docs_phases(run)[-1]
+    tasks = None if phase.upstream else tasks_that_read(run.plan, rows)
+    return texts_of(run, phase, {row["id"] for row in rows}, tasks)
+
+
+def _texts_before(run: RunFolder, before: Phase, phase: Phase, wanted: set[str]) -> dict[str, str]:
+    """Texts of documents that `phase` took in, as the one before wrote them: none where `clean`
+    removed those."""
+    if run.phase_folder(before).cleaned().exists():
+        return {}
+    if before.upstream:
+        return texts_of(run, before, wanted)
+    rows = [
+        row
+        for table in ("docs", "rejects")
+        for piece in tables_of(run, phase, table, wanted, only=("source", "file"))
+        for row in piece.to_pylist()
+    ]
+    return texts_of(run, before, wanted, tasks_that_read(run.plan, rows))
 
 
 def by_reason(samples: Iterable[Sample]) -> Iterator[tuple[str, str, list[Sample]]]:

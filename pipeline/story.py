@@ -12,7 +12,7 @@ from .engine import RunFolder
 from .errors import ConfigError
 from .input_files import place
 from .ledger import sealed_docs_phases
-from .lookup import ids_of_url, is_id, matching, rows_of
+from .lookup import ids_of_url, is_id, matching, rows_of, tables_of, tasks_that_read
 from .object_store import is_address
 from .planning import Phase, Plan
 from .publish import run_sources
@@ -48,35 +48,50 @@ def why(root: Path, word: str) -> list[dict[str, Any]]:
 
 def _story(run: RunFolder, phases: Sequence[Phase], doc_id: str) -> dict[str, Any] | None:
     """What the phases say of an id; None if no phase has a row of it."""
-    events: list[dict[str, Any]] = []
-    row: dict[str, Any] | None = None
-    record: dict[str, Any] = {}
-    text: str | None = None
-    holder: Phase | None = None
-    for phase in phases:
-        dropped = next(rows_of(run, phase, "rejects", doc_id), None)
-        if dropped is not None:
-            row = dropped
-            event = {k: row[k] for k in ("step", "outcome", "reason", "value")}
-            events.append({"phase": phase.name, **event})
-            record |= {k: row[k] for k in ("file", "offset", "length") if row[k] is not None}
-            break
-        events.append({"phase": phase.name, "outcome": "kept"})
-        if run.phase_folder(phase).cleaned().exists():
-            continue  # a later phase tells whether there was such a record
-        kept = next(rows_of(run, phase, "docs", doc_id, without=("text",)), None)
-        if kept is None:
-            return None
-        row, holder = kept, phase
-        record = {k: v for k, v in row.items() if v is not None}
-    if row is None:
+    end = _end(run, phases, doc_id)
+    if end is None:
         return None
-    if holder is not None:
-        text = next(rows_of(run, holder, "docs", doc_id, only=("text",)))["text"]
+    last, dropped = end
+    kept_by = phases if dropped is None else phases[:last]
+    events: list[dict[str, Any]] = [{"phase": p.name, "outcome": "kept"} for p in kept_by]
+    there = [p for p in kept_by if not run.phase_folder(p).cleaned().exists()]
+    row = _kept_row(run, there[-1], doc_id, dropped) if there else {}
+    text = row.pop("text", None)
+    record = {k: v for k, v in row.items() if v is not None}
+    if dropped is not None:
+        event = {k: dropped[k] for k in ("step", "outcome", "reason", "value")}
+        events.append({"phase": phases[last].name, **event})
+        record |= {k: dropped[k] for k in ("file", "offset", "length") if dropped[k] is not None}
+        row = dropped
     return {
         "id": doc_id, "url": row["url"], "source": row["source"], "events": events, "text": text,
         "record": record,
     }  # fmt: skip
+
+
+def _end(
+    run: RunFolder, phases: Sequence[Phase], doc_id: str
+) -> tuple[int, dict[str, Any] | None] | None:
+    """The number of the last phase that had a record, and its row of rejects if it ended there.
+    Looked for from the end: a later phase has one file for an id, the first as many as tasks."""
+    last = len(phases) - 1
+    if next(rows_of(run, phases[last], "docs", doc_id, only=("id",)), None) is not None:
+        return last, None
+    for number in range(last, -1, -1):
+        dropped = next(rows_of(run, phases[number], "rejects", doc_id), None)
+        if dropped is not None:
+            return number, dropped
+    return None
+
+
+def _kept_row(
+    run: RunFolder, phase: Phase, doc_id: str, dropped: dict[str, Any] | None
+) -> dict[str, Any]:
+    """What a phase wrote of a record, with its text; `dropped` is its row of later rejects."""
+    tasks = None if dropped is None else tasks_that_read(run.plan, [dropped])
+    (held,) = tables_of(run, phase, "docs", [doc_id], tasks=tasks)
+    (row,) = held.to_pylist()
+    return dict(row)
 
 
 def _survivor(plan: Plan, story: dict[str, Any]) -> str | None:
@@ -151,8 +166,9 @@ def _positions(run: RunFolder, doc_id: str) -> Iterator[dict[str, Any]]:
         for name, entry in run.seal(phase.name).files("shards/").items():
             if not name.endswith(".docs.parquet"):
                 continue
-            for row in matching(place.root / entry["path"], "id", doc_id):
-                yield {"shard": name.removesuffix(".docs.parquet") + ".bin", **row}
+            for held in matching(place.root / entry["path"], "id", [doc_id]):
+                for row in held.to_pylist():
+                    yield {"shard": name.removesuffix(".docs.parquet") + ".bin", **row}
 
 
 def trace_position(root: Path, shard: str, offset: int) -> dict[str, Any]:

@@ -14,7 +14,14 @@ from corpusmill.pipeline.cleaning import clean_run
 from corpusmill.pipeline.engine import RunFolder
 from corpusmill.pipeline.errors import ConfigError, IntegrityError
 from corpusmill.pipeline.ledger import sealed_docs_phases
-from corpusmill.pipeline.lookup import ids_of_url, is_id, matching, rows_of
+from corpusmill.pipeline.lookup import (
+    ids_of_url,
+    is_id,
+    matching,
+    rows_of,
+    tables_of,
+    tasks_that_read,
+)
 from corpusmill.pipeline.planning import Plan
 from corpusmill.pipeline.story import complete, story_lines, why
 
@@ -30,8 +37,8 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, tuple[str, ...
     real = pq.ParquetFile
 
     class Watched(real):  # type: ignore[misc, valid-type]
-        def __init__(self, path: Path) -> None:
-            super().__init__(path)
+        def __init__(self, path: Path, **options: Any) -> None:
+            super().__init__(path, **options)
             self.name = path.name
 
         def read_row_group(self, group: int, columns: list[str], **options: Any) -> Any:
@@ -55,24 +62,46 @@ def test_only_groups_that_can_hold_it(
 ) -> None:
     path = tmp_path / "t"
     pq.write_table(pa.table(ROWS), path, row_group_size=2)
-    assert list(matching(path, "id", "b")) == [
+    assert rows(path, "id", "b") == [
         {"id": "b", "url": "y", "n": 2}, {"id": "b", "url": "x", "n": 3},
     ]  # fmt: skip
     every = ("id", "url", "n")
     assert read == [("t", 0, ("id",)), ("t", 0, every), ("t", 1, ("id",)), ("t", 1, every)]
     read.clear()
-    assert list(matching(path, "id", "c")) == []
+    assert rows(path, "id", "c") == []
     assert read == [("t", 1, ("id",))]
-    assert [r["n"] for r in matching(path, "url", "x", only=("n", "id"), without=("id",))] == [
-        1, 3, 5,
+    assert rows(path, "url", "x", only=("n", "id"), without=("id",)) == [
+        {"n": 1}, {"n": 3}, {"n": 5},
     ]  # fmt: skip
+    read.clear()
+    assert [r["n"] for r in rows(path, "id", "e", "c", "A", "a", "bb")] == [1, 5]
+    assert [group for _, group, columns in read if columns == ("id",)] == [0, 1, 2]
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "t").write_bytes(b"PAR1 nothing PAR1")
     for name in ("t", "none"):
         with pytest.raises(IntegrityError, match=f"{name} cannot be read back"):
-            list(matching(tmp_path / name, "id", "a"))
+            rows(tmp_path / name, "id", "a")
+
+
+def rows(path: Path, column: str, *values: str, **options: Any) -> list[dict[str, Any]]:
+    """What `matching` finds, as rows."""
+    return [row for table in matching(path, column, values, **options) for row in table.to_pylist()]
+
+
+def test_rows_of_several_ids(seen: RunFolder) -> None:
+    """Of the first phase only from the tasks that read their files."""
+    first, last = sealed_docs_phases(seen)
+    for phase in (first, last):
+        whole = [r for p in seen.pieces(phase.name, "docs", None, None) for r in p.to_pylist()]
+        ids = [row["id"] for row in whole]
+        tables = list(tables_of(seen, phase, "docs", [*ids, "0" * 32], only=("id",)))
+        assert [i for table in tables for i in table["id"].to_pylist()] == ids
+        assert list(tables_of(seen, phase, "docs", [])) == []
+    assert tasks_that_read(seen.plan, whole) == {0}
+    assert list(tables_of(seen, first, "docs", ids, tasks={1})) == []
+    assert tasks_that_read(seen.plan, [{"source": "rows", "file": "b.jsonl"}]) is None
 
 
 def test_every_row_of_every_phase_is_found(seen: RunFolder) -> None:

@@ -11,8 +11,10 @@ import pytest
 
 from corpusmill.pipeline import Recipe, run
 from corpusmill.pipeline.engine import RunFolder
+from corpusmill.pipeline.ledger import sealed_docs_phases
 from corpusmill.pipeline.planning import Plan, make_plan
 from corpusmill.pipeline.report_models import model_cards, tokenizer_audit
+from corpusmill.pipeline.report_rows import draw_kept
 
 from .conftest import RECIPE, write_corpus
 
@@ -68,9 +70,10 @@ def test_the_audit_is_of_the_runs_tokenizer(tmp_path: Path) -> None:
         tmp_path / "run", workers=1,
     )  # fmt: skip
     folder = RunFolder(made.root, Plan.load(made.root / "plan.json"))
-    said = words(tokenizer_audit(folder, made.root))
-    kept = json.loads((made.root / "ledger.json").read_bytes())["records"]["kept"]
-    assert f"{kept} kept texts" in said
+    kept = draw_kept(folder, sealed_docs_phases(folder)[-1]).rows
+    said = words(tokenizer_audit(folder, made.root, kept))
+    count = json.loads((made.root / "ledger.json").read_bytes())["records"]["kept"]
+    assert f"{count} kept texts" in said
     assert (
         f"vocabulary {json.loads((made.root / 'tokenizer/card.json').read_bytes())['vocab_size']}"
         in said
@@ -78,4 +81,4 @@ def test_the_audit_is_of_the_runs_tokenizer(tmp_path: Path) -> None:
     assert "lossy texts 0" in said
     assert re.search(r"digits 1: \d+, 2: \d+, 3: \d+ ", said)
     shutil.rmtree(made.root / "tokenizer")
-    assert "made no tokenizer" in tokenizer_audit(folder, made.root)
+    assert "made no tokenizer" in tokenizer_audit(folder, made.root, kept)
