@@ -78,7 +78,7 @@ async function search(offset) {
     state.total = found.total;
     const last = Math.min(state.offset + PAGE, found.total);
     const spent = ((performance.now() - started) / 1000).toFixed(2);
-    $("total").textContent = found.total ? `${counted(state.offset + 1)} to ${counted(last)} of ${counted(found.total)} documents, ${spent} s` : "No document.";
+    $("total").textContent = found.total ? `${counted(state.offset + 1)} to ${counted(last)} of ${counted(found.total)} documents, ${spent} s` + (found.cut ? "; more have these words than were looked at" : "") : "No document.";
     fill($("rows"), ...found.rows.map(drawRow));
     $("back").disabled = state.offset === 0;
     $("next").disabled = last >= found.total;

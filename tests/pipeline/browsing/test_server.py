@@ -11,6 +11,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
+from corpusmill.pipeline.browsing import store
 from corpusmill.pipeline.browsing.bounds import chosen, effect
 from corpusmill.pipeline.browsing.filters import read_query
 from corpusmill.pipeline.browsing.server import COOKIE, Server, Site, inert
@@ -96,6 +97,24 @@ def test_documents(server: Server) -> None:
                   {"q": "  *  "}, {"min.n": "1"}, {"limit": "nan"}):  # fmt: skip
         with pytest.raises(AssertionError, match="error"):
             ask(server, "/api/documents", **wrong)
+
+
+def test_words_with_other_filters(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    def found(**asked: str) -> tuple[set[str], bool]:
+        query = read_query({k: [v] for k, v in asked.items()}, site.store.columns)
+        answer = site.store.search(query)
+        assert answer["total"] == sum(count for _, count in answer["facets"]["state"])
+        return {row["url"][15:] for row in answer["rows"]}, answer["cut"]
+
+    assert found(q="email") == ({"both", "three"}, False)
+    assert found(q="email", step="ends") == ({"both"}, False)
+    assert found(q="ends", sort="characters") == ({"short"}, False)
+    assert found(q="email", url="three", offset="0") == ({"three"}, False)
+    assert found(q="nowhere") == (set(), False)
+    monkeypatch.setattr(store, "MOST_HITS", 1)
+    names, cut = found(q="twice")
+    assert cut
+    assert len(names) == 1
 
 
 def test_one_document(server: Server) -> None:
