@@ -27,7 +27,7 @@ import numpy as np
 
 from corpusmill.pipeline.errors import StageError
 
-from .unicode_data import tables
+from .unicode_data import ALPHA, WORD, tables
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -116,8 +116,7 @@ def tokenise_utf8(data: npt.NDArray[np.uint8], byte_start: npt.NDArray[np.int64]
 
     sizes = np.diff(byte_start)
     longest = int(sizes.max(initial=0))
-    _check_length(longest)
-    t = tables()
+    check_length(longest)
     # A word needs a byte of its own and one of another class beside it, or three of its own.
     most = (int(sizes.sum()) + len(sizes)) // 2 + 1
     pend, spare = np.empty(longest + 32, np.uint32), np.empty(longest + 32, np.uint32)
@@ -125,8 +124,8 @@ def tokenise_utf8(data: npt.NDArray[np.uint8], byte_start: npt.NDArray[np.int64]
     start, end, chars = (np.empty(most, np.int32) for _ in range(3))
     hashes, flags = np.empty(most, np.uint64), np.empty(most, np.uint8)
     n = words_kernel.tokenise(
-        data, byte_start, t.flags, t.ccc, t.fold, t.offsets, t.pool, *_quick(), pend, spare,
-        np.empty(257, np.int64), doc_start, start, end, chars, hashes, flags,
+        data, byte_start, *character_tables(), pend, spare, np.empty(257, np.int64),
+        doc_start, start, end, chars, hashes, flags,
     )  # fmt: skip
     # Views: what is behind them was never written, so it takes no memory.
     return WordTable(
@@ -195,11 +194,19 @@ def word_hashes(words: Sequence[str]) -> npt.NDArray[np.uint64]:
 
 
 @lru_cache(maxsize=1)
-def _quick() -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint64]]:
-    word = np.zeros(256, np.uint8)
+def character_tables() -> tuple[npt.NDArray[Any], ...]:
+    """What `words_kernel.tokenise` looks characters up in, in the order in which it takes them:
+    flags, combining classes and folds of `unicode_data.tables`; for each byte the lower-case letter
+    or digit that it is, else 0; `fold_pieces`; and of the first plane what each letter of a script
+    with spaces folds to, where that is one code point and no mark, else 0."""
+    t = tables()
+    ascii_word = np.zeros(256, np.uint8)
     for byte in b"0123456789abcdefghijklmnopqrstuvwxyz":
-        word[byte] = word[ord(chr(byte).upper())] = byte
-    return word, fold_pieces()
+        ascii_word[byte] = ascii_word[ord(chr(byte).upper())] = byte
+    pieces = fold_pieces()
+    is_simple = (t.flags[:_PLANE] == WORD | ALPHA) & (pieces < _PLANE)
+    simple = np.where(is_simple, pieces, 0).astype(np.uint32)
+    return t.flags, t.ccc, t.fold, t.offsets, t.pool, ascii_word, pieces, simple
 
 
 @lru_cache(maxsize=1)
@@ -240,11 +247,12 @@ def encoded(
     byte_start = np.zeros(len(parts) + 1, np.int64)
     np.cumsum([len(part) for part in parts], out=byte_start[1:])
     longest = max(map(len, parts), default=0)
-    _check_length(longest)
+    check_length(longest)
     return np.frombuffer(b"".join(parts), np.uint8), byte_start, longest
 
 
-def _check_length(longest: int) -> None:
+def check_length(longest: int) -> None:
+    """Raises StageError for a text of 2 GiB or more."""
     if longest > _MAX_BYTES:
         raise StageError(
             f"a text of {longest} bytes; words and lines are counted to {_MAX_BYTES} bytes",

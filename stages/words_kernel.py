@@ -173,16 +173,16 @@ def extend(h, mark, slow, pieces, code):  # type: ignore[no-untyped-def]
 
 @kernel(
     _I64(array(_U8), array(_I64), array(_U8), array(_U8), array(_U16), array(_U32), array(_U32),
-         array(_U8), array(_U64), out(_U32), out(_U32), out(_I64),
+         array(_U8), array(_U64), array(_U32), out(_U32), out(_U32), out(_I64),
          out(_I64), out(_I32), out(_I32), out(_I32), out(_U64), out(_U8))
 )  # fmt: skip
 def tokenise(  # type: ignore[no-untyped-def]
-    data, byte_start, flags, ccc, fold, offsets, pool, ascii_word, pieces, pend, spare, places,
-    doc_start, w_start, w_end, w_chars, w_hash, w_flags,
+    data, byte_start, flags, ccc, fold, offsets, pool, ascii_word, pieces, simple, pend, spare,
+    places, doc_start, w_start, w_end, w_chars, w_hash, w_flags,
 ):  # fmt: skip
     """Fills the word arrays and `doc_start`; returns the number of words.
 
-    `ascii_word` has for each byte the lower-case letter or digit that it is, else 0.
+    `ascii_word`, `pieces` and `simple`: see `words.character_tables`.
     """
     n = 0
     for doc in range(len(byte_start) - 1):
@@ -190,6 +190,9 @@ def tokenise(  # type: ignore[no-untyped-def]
         base = byte_start[doc]
         stop = byte_start[doc + 1]
         last = np.uint64(stop)
+        at_end = stop  # where letters that go on to the end begin: before it each run has an end
+        while at_end > base and ascii_word[data[at_end - 1]]:
+            at_end -= 1
         i = base
         while True:
             quick = np.uint64(i)  # an index that cannot be negative takes no check of its sign
@@ -205,11 +208,16 @@ def tokenise(  # type: ignore[no-untyped-def]
             if code < 0x80:  # a word of ASCII alone, most often
                 top = np.uint8(0)
                 low = ascii_word[code]
-                while low:
+                while low and i < at_end:
                     h = step(h, np.int64(low))
                     top |= low
                     quick += _1
-                    low = ascii_word[data[quick]] if quick < last else np.uint8(0)
+                    low = ascii_word[data[quick]]
+                while i >= at_end and quick < last:
+                    low = ascii_word[data[quick]]
+                    h = step(h, np.int64(low))
+                    top |= low
+                    quick += _1
                 if quick == last or data[quick] < 0x80:
                     i = np.int64(quick)
                     w_start[n] = start - base
@@ -255,6 +263,19 @@ def tokenise(  # type: ignore[no-untyped-def]
                     if data[i] < 0x80:
                         break
                     code, width = decode(data, i)
+                    letter = simple[code] if code < len(simple) else np.uint32(0)
+                    if letter:
+                        if mark:
+                            h = step(h, mark)
+                            mark = 0
+                        h = step(h, np.int64(letter))
+                        plain = False
+                        alpha = True
+                        digits = False
+                        chars += 1
+                        i += width
+                        end = i
+                        continue
                     f = flags[code]
                     if f & IGNORABLE:
                         gap = True

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corpusmill.stages.words import WordTable, tokenise_utf8
+from corpusmill.stages.words import character_tables, check_length, encoded
 
-from .sets import Shingles, shingles
+from .sets import NUMBER
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 SKETCHES = "corpusmill/2"
 """Name of the way in which minima and keys are made. It rises with every change of one."""
-_BATCH_BYTES = 1 << 19
-"""Texts that are sketched at once, if not one alone: what they give stays in a core's cache."""
 _TURNS = 8
 """How often shingles are dealt among bands that have none yet: a text of 40 shingles needs two."""
 _LARGE_BUCKET = 4
@@ -71,54 +69,38 @@ class Sketcher:
         self._factors, self._terms = permutations(_TURNS * rows + bands * rows, seed)
 
     def __call__(self, texts: Sequence[str]) -> Sketches:
-        """The sketches of `texts`."""
-        made = self._room(len(texts))
-        for some in _batches(np.cumsum([0, *map(len, texts)])):
-            self._fill(made, some, self._shingles(texts[some]))
-        return made
+        """The sketches of `texts`. Raises StageError for a text of 2 GiB."""
+        data, byte_start, _ = encoded(texts)
+        return self._of(data, byte_start)
 
     def column(self, texts: pa.Array) -> Sketches:
         """The sketches of an Arrow array of strings, whose bytes are read where they lie. A null
-        counts as empty. Raises pyarrow.ArrowInvalid for what is no UTF-8."""
+        counts as empty. Raises pyarrow.ArrowInvalid for what is no UTF-8, StageError for a text of
+        2 GiB."""
         import pyarrow as pa
 
         texts = texts.cast(pa.large_string()).fill_null("")
         texts.validate(full=True)
         _, offsets, data = texts.buffers()
         start = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+        check_length(int(np.diff(start).max(initial=0)))
         raw = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
-        made = self._room(len(texts))
-        for some in _batches(start):
-            words = tokenise_utf8(raw, start[some.start : some.stop + 1])
-            self._fill(made, some, self._shingles(words))
-        return made
+        return self._of(raw, start)
 
-    def _shingles(self, texts: Sequence[str] | WordTable) -> Shingles:
-        return shingles(texts, self.ngram, collapse_numbers=self._collapse)
-
-    def _room(self, count: int) -> Sketches:
-        return Sketches(
+    def _of(self, data: npt.NDArray[np.uint8], byte_start: npt.NDArray[np.int64]) -> Sketches:
+        count = len(byte_start) - 1
+        made = Sketches(
             np.zeros(count, np.bool_),
             np.zeros((count, self.bands * self.rows), np.uint64),
             np.zeros((count, self.bands), np.uint64),
             np.zeros((count, self.bands, 2), np.uint8),
         )
-
-    def _fill(self, made: Sketches, rows: slice, found: Shingles) -> None:
-        made.has_words[rows] = np.diff(found.start) > 0
-        self._kernel.sketch(
-            found.hash, found.start, self._factors, self._terms, self.bands, self.rows, _TURNS,
-            made.minima[rows], made.keys[rows], made.sides[rows],
+        self._kernel.sketches(
+            data, byte_start, *character_tables(), self.ngram, self._collapse, NUMBER,
+            self._factors, self._terms, self.bands, self.rows, _TURNS,
+            made.has_words, made.minima, made.keys, made.sides,
         )  # fmt: skip
-
-
-def _batches(start: npt.NDArray[np.int64]) -> Iterator[slice]:
-    """Cuts texts, whose bounds are given, into runs of `_BATCH_BYTES` at most, or of one text."""
-    at = 0
-    while at < len(start) - 1:
-        within = int(np.searchsorted(start, start[at] + _BATCH_BYTES, "right")) - 1
-        yield slice(at, stop := max(at + 1, within))
-        at = stop
+        return made
 
 
 def pair_up(

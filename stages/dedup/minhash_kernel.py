@@ -6,9 +6,10 @@ import numpy as np
 from numba import types
 
 from corpusmill.stages.compiled import array, kernel, out
-from corpusmill.stages.words_kernel import mix
+from corpusmill.stages.words_kernel import ALL_DIGITS, mix, tokenise
 
-_U8, _U32, _U64, _I64 = types.uint8, types.uint32, types.uint64, types.int64
+_U8, _U16, _U32, _U64 = types.uint8, types.uint16, types.uint32, types.uint64
+_I64, _BOOL = types.int64, types.boolean
 
 _BASE = np.uint64(0xD1342543DE82EF95)
 _LENGTH = np.uint64(0x9E3779B97F4A7C15)
@@ -63,16 +64,14 @@ def fill(own, factor, term, factor_2, term_2, bins, bins_2):  # type: ignore[no-
 
 
 @kernel(
-    types.void(array(_U64), array(_I64), array(_U64), array(_U64), _I64, _I64, _I64,
-               out(_U64, dims=2), out(_U64, dims=2), out(_U8, dims=3))
+    types.void(array(_U64), array(_U64), array(_U64), _I64, _I64, _I64, out(_U64, dims=2),
+               out(_U64), out(_U64), out(_U8, dims=2))
 )  # fmt: skip
-def sketch(  # type: ignore[no-untyped-def]
-    shingles, start, factors, terms, bands, rows, turns, mins, keys, sides
-):
-    """MinHash of each document. Fills, a row a document, `mins` (64-bit minima, that of row r in
-    band b at r * bands + b), `keys` (one a band, its number mixed in) and `sides` (for each band 8
-    bits of the first minimum of the next band, and of the one after it). Rows of documents
-    without shingles stay unset.
+def sketch(own, factors, terms, bands, rows, turns, dealt, found, keys, sides):  # type: ignore[no-untyped-def]
+    """MinHash of a document, given its shingles `own`, of which there must be one. Fills `found`
+    (64-bit minima, that of row r in band b at r * bands + b), `keys` (one a band, its number mixed
+    in) and `sides` (for each band 8 bits of the first minimum of the next band, and of the one
+    after it). `dealt` is room for two rows of bands.
 
     Each row of all bands has a function of its own, which deals the shingles among the bands.
     Bands that got none are dealt to again, `turns` times in all; what is left has the minimum of
@@ -80,43 +79,80 @@ def sketch(  # type: ignore[no-untyped-def]
     bands * rows long.
     """
     width = bands * rows
-    dealt = np.empty((2, bands), np.uint64)
-    for doc in range(len(start) - 1):
-        own = shingles[start[doc] : start[doc + 1]]
-        if len(own) == 0:
-            continue
-        found = mins[doc]
+    for p in range(width):
+        found[p] = _LAST
+    open_ = width
+    for turn in range(turns):
+        if open_ == 0:
+            break
+        open_ = 0
+        for row in range(0, rows, 2):
+            next_ = min(row + 1, rows - 1)
+            a, b = turn * rows + row, turn * rows + next_
+            fill(own, factors[a], terms[a], factors[b], terms[b], dealt[0], dealt[1])
+            for side in range(next_ - row + 1):
+                for band in range(bands):
+                    p = (row + side) * bands + band
+                    if found[p] == _LAST:
+                        found[p] = dealt[side, band]
+                        open_ += found[p] == _LAST
+    if open_:
         for p in range(width):
-            found[p] = _LAST
-        open_ = width
-        for turn in range(turns):
-            if open_ == 0:
-                break
-            open_ = 0
-            for row in range(0, rows, 2):
-                next_ = min(row + 1, rows - 1)
-                a, b = turn * rows + row, turn * rows + next_
-                fill(own, factors[a], terms[a], factors[b], terms[b], dealt[0], dealt[1])
-                for side in range(next_ - row + 1):
-                    for band in range(bands):
-                        p = (row + side) * bands + band
-                        if found[p] == _LAST:
-                            found[p] = dealt[side, band]
-                            open_ += found[p] == _LAST
-        if open_:
-            for p in range(width):
-                if found[p] == _LAST:
-                    factor, term = factors[turns * rows + p], terms[turns * rows + p]
-                    for at in range(len(own)):
-                        found[p] = min(found[p], own[at] * factor + term)
-        for band in range(bands):
-            key = mix(np.uint64(band + 1) * _LENGTH)
-            for row in range(rows):
-                key = mix(key ^ found[row * bands + band]) + _LENGTH
-            keys[doc, band] = key
-            for side in range(2):
-                other = found[(band + 1 + side) % bands]
-                sides[doc, band, side] = np.uint8(mix(other) & np.uint64(0xFF))
+            if found[p] == _LAST:
+                factor, term = factors[turns * rows + p], terms[turns * rows + p]
+                for at in range(len(own)):
+                    found[p] = min(found[p], own[at] * factor + term)
+    for band in range(bands):
+        key = mix(np.uint64(band + 1) * _LENGTH)
+        for row in range(rows):
+            key = mix(key ^ found[row * bands + band]) + _LENGTH
+        keys[band] = key
+        for side in range(2):
+            other = found[(band + 1 + side) % bands]
+            sides[band, side] = np.uint8(mix(other) & np.uint64(0xFF))
+
+
+@kernel(
+    types.void(array(_U8), array(_I64), array(_U8), array(_U8), array(_U16), array(_U32),
+               array(_U32), array(_U8), array(_U64), array(_U32), _I64, _BOOL, _U64,
+               array(_U64), array(_U64), _I64, _I64, _I64,
+               out(_BOOL), out(_U64, dims=2), out(_U64, dims=2), out(_U8, dims=3))
+)  # fmt: skip
+def sketches(  # type: ignore[no-untyped-def]
+    data, byte_start, flags, ccc, fold, offsets, pool, ascii_word, pieces, simple,
+    ngram, collapse, number, factors, terms, bands, rows, turns, has_words, mins, keys, sides,
+):  # fmt: skip
+    """`tokenise`, `shingle` and `sketch` of one document after the other, so that what one gives
+    the next is still in a core's cache. With `collapse` words of digits have the hash `number`.
+    Rows of documents without words stay unset."""
+    longest = 0
+    for doc in range(len(byte_start) - 1):
+        longest = max(longest, byte_start[doc + 1] - byte_start[doc])
+    most = longest // 2 + 1
+    pend, spare = np.empty(longest + 32, np.uint32), np.empty(longest + 32, np.uint32)
+    places = np.empty(257, np.int64)
+    bounds, found_bounds = np.empty(2, np.int64), np.empty(2, np.int64)
+    start, end = np.empty(most, np.int32), np.empty(most, np.int32)
+    chars, kinds = np.empty(most, np.int32), np.empty(most, np.uint8)
+    hashes, found = np.empty(most, np.uint64), np.empty(most, np.uint64)
+    dealt = np.empty((2, bands), np.uint64)
+    for doc in range(len(byte_start) - 1):
+        count = tokenise(
+            data, byte_start[doc : doc + 2], flags, ccc, fold, offsets, pool, ascii_word, pieces,
+            simple, pend, spare, places, bounds, start, end, chars, hashes, kinds,
+        )  # fmt: skip
+        if count == 0:
+            continue
+        has_words[doc] = True
+        if collapse:
+            for word in range(count):
+                if kinds[word] & ALL_DIGITS:
+                    hashes[word] = number
+        shingle(hashes, bounds, ngram, found, found_bounds)
+        sketch(
+            found[: found_bounds[1]], factors, terms, bands, rows, turns, dealt,
+            mins[doc], keys[doc], sides[doc],
+        )  # fmt: skip
 
 
 @kernel(types.UniTuple(_I64, 2)(array(_U32), _I64, _I64, array(_U32), _I64, _I64, _I64))

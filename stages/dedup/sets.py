@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpusmill.stages.words import ALL_DIGITS, WordTable, tokenise
+from corpusmill.stages.words import ALL_DIGITS, tokenise
 
 from .ids import join_ids
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MOST = 4096
 """Values of a set at most: 16 kB."""
-_NUMBER = np.uint64(0x5851F42D4C957F2D)
+NUMBER = np.uint64(0x5851F42D4C957F2D)
 """What stands for the hash of any number where numbers are collapsed."""
 
 
@@ -39,19 +39,17 @@ class Shingles:
     """Those of text n are ``hash[start[n]:start[n + 1]]``."""
 
 
-def shingles(
-    texts: Sequence[str] | WordTable, ngram: int, *, collapse_numbers: bool = False
-) -> Shingles:
-    """The runs of `ngram` words of each text (or of each document of a table of words); see
-    `corpusmill.stages.dedup.minhash`. With `collapse_numbers` all words of digits are equal."""
+def shingles(texts: Sequence[str], ngram: int, *, collapse_numbers: bool = False) -> Shingles:
+    """The runs of `ngram` words of each text; see `corpusmill.stages.dedup.minhash`. With
+    `collapse_numbers` all words of digits are equal."""
     from . import minhash_kernel
 
-    table = texts if isinstance(texts, WordTable) else tokenise(texts)
+    table = tokenise(texts)
     found = np.empty(len(table), np.uint64)
     start = np.empty(table.documents + 1, np.int64)
     hashes = table.hash
     if collapse_numbers:
-        hashes = np.where(table.flags & ALL_DIGITS, _NUMBER, hashes)
+        hashes = np.where(table.flags & ALL_DIGITS, NUMBER, hashes)
     minhash_kernel.shingle(hashes, table.doc_start, ngram, found, start)
     return Shingles(found[: start[-1]], start)
 

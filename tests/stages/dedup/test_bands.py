@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corpusmill.stages.dedup import bands
 from corpusmill.stages.dedup.bands import Sketches, pair_up, permutations
 from corpusmill.stages.dedup.minhash import STAGE, MinhashParams
 
@@ -70,18 +69,6 @@ def test_permutations_are_drawn_from_the_seed() -> None:
     assert len(np.unique(factors)) == len(np.unique(terms)) == 200
     assert not np.intersect1d(factors, permutations(200, 2)[0]).size
     assert (permutations(10, 1)[0] == factors[:10]).all()
-
-
-def test_texts_are_cut_into_batches_of_bytes() -> None:
-    size = bands._BATCH_BYTES
-
-    def cut(*start: int) -> list[tuple[int, int]]:
-        return [(s.start, s.stop) for s in bands._batches(np.array(start))]
-
-    assert cut(0) == []
-    assert cut(7, 8, 9, 9) == [(0, 3)]
-    assert cut(0, size, 2 * size, 2 * size + 1, 4 * size) == [(0, 1), (1, 2), (2, 3), (3, 4)]
-    assert cut(5, 6, size + 5, size + 6) == [(0, 2), (2, 3)]
 
 
 def test_sketches_of_a_column_are_those_of_its_texts() -> None:
