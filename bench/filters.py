@@ -1,14 +1,15 @@
 """The rule sets of FineWeb beside datatrove's filters: equal decisions, equal reasons, CPU time.
 
-    python -m bench.filters [--quick] [--json] [--cache DIR]
+    python -m bench.filters [--quick] [--json] [--cache DIR [--minutes N]]
 
 Each text is judged by Gopher's repetition and quality rules, C4's (with and without the rule on
 line ends) and FineWeb's (on the text, and on what C4 left of it), each rule set by itself, by
-datatrove and by us in the dialects ``datatrove`` and ``corpusmill``. Texts: with
+datatrove and by us in three ways (`bench.rule_sets`). Texts: with
 ``CORPUSMILL_DATA`` the pages of the crawl, extracted with the tier ``fast``, and the folders
 ``text_high`` and ``text_low`` without what is synthetic; with ``--quick``, or without the data, the
 texts committed in ``tests/data/filters``. ``--cache`` keeps extracted texts and datatrove's
-verdicts between calls.
+verdicts between calls; with ``--minutes`` no part is begun after so many, and the report is of
+those judged: call it again until it says that all are.
 
 CPU time is that of the judging alone, in one process each: neither start nor reading is in it.
 """
@@ -22,8 +23,10 @@ import json
 import shutil
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -32,9 +35,19 @@ from corpusmill.pipeline.errors import CorpusmillError
 from corpusmill.pipeline.progress import to_stderr as say
 
 from . import texts
-from .harness import ROOT, Bar, Report, finish, parser, peer_python, peer_versions, timed
+from .harness import (
+    ROOT,
+    Bar,
+    BenchError,
+    Report,
+    finish,
+    parser,
+    peer_python,
+    peer_versions,
+    timed,
+)
 from .peer_datatrove import ENVIRONMENT, SCRIPTS
-from .rule_sets import SETS, TEXTS, comparable
+from .rule_sets import SETS, SIDES, TEXTS, comparable
 
 COMMITTED = ROOT / "tests" / "data" / "filters" / "datatrove_verdicts.jsonl.gz"
 PART = 1000
@@ -50,6 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser(__doc__ or "")
     options.add_argument("--cache", type=Path, help="folder for texts and datatrove's verdicts")
     options.add_argument("--most", type=int, help="judge so many texts of each kind only")
+    options.add_argument("--minutes", type=float, help="begin no part after so many; needs --cache")
     args = options.parse_args(argv)
     return finish(lambda: measure(args), args.json)
 
@@ -125,8 +139,50 @@ def in_order(row: Mapping[str, Any]) -> str:
     return next((row[name] for name in ORDER if row[name] != "keep"), "keep")
 
 
+@dataclass
+class Differences:
+    """How the verdicts of one of our sides differ from datatrove's, counted by rule set."""
+
+    total: Counter[str] = field(default_factory=Counter)
+    decisions: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    moved: dict[str, Counter[str]] = field(default_factory=dict)
+    """Rule set → ``theirs > ours`` of verdicts that differ."""
+    equal_texts: int = 0
+    seconds: float = 0.0
+
+    def add(self, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
+        """Counts one text's verdicts."""
+        self.equal_texts += all(theirs.get(name) == ours.get(name) for name in TEXTS)
+        for rule_set in SETS:
+            self._count(rule_set, theirs.get(rule_set), ours.get(rule_set))
+        self._count(TOGETHER, in_order(theirs), in_order(ours))
+
+    def _count(self, rule_set: str, theirs: str | None, ours: str | None) -> None:
+        if theirs is None:
+            return
+        self.total[rule_set] += 1
+        if ours is None:
+            return  # `after`, where we dropped the text before
+        self.decisions[rule_set] += (theirs == "keep") != (ours == "keep")
+        self.reasons[rule_set] += theirs != ours
+        if theirs != ours:
+            self.moved.setdefault(rule_set, Counter())[f"{theirs} > {ours}"] += 1
+
+    def classes(self) -> str:
+        """The other decisions of the rule sets together, by reason, the most frequent first."""
+        found = {
+            pair: n
+            for pair, n in self.moved.get(TOGETHER, Counter()).items()
+            if "keep" in pair.split(" > ")
+        }
+        return ", ".join(f"{k} {n}" for k, n in sorted(found.items(), key=lambda i: (-i[1], i[0])))
+
+
 def measure(args: argparse.Namespace) -> Report:
     """The whole measurement; with `--cache` what is there already is not done again."""
+    if args.minutes is not None and args.cache is None:
+        raise BenchError("--minutes without --cache would begin anew each time", exit_code=2)
     scratch = Path(tempfile.mkdtemp(prefix="bench-filters-"))
     try:
         return _measure(args, args.cache or scratch, scratch)
@@ -135,83 +191,82 @@ def measure(args: argparse.Namespace) -> Report:
 
 
 def _measure(args: argparse.Namespace, cache: Path, scratch: Path) -> Report:
+    until = None if args.minutes is None else time.monotonic() + 60 * args.minutes
     python = peer_python("datatrove")
     folder = texts.data(args.quick)
     cache.mkdir(parents=True, exist_ok=True)
-    total: Counter[str] = Counter()
-    decisions: dict[str, Counter[str]] = {d: Counter() for d in ("datatrove", "corpusmill")}
-    reasons: dict[str, Counter[str]] = {d: Counter() for d in decisions}
-    edited: Counter[str] = Counter()
-    moved: dict[str, Counter[str]] = {name: Counter() for name in (*SETS, TOGETHER)}
-    seconds = dict.fromkeys(("peer", *decisions), 0.0)
+    sides: dict[str, Differences] = {name: Differences() for name in SIDES}
+    theirs_seconds = 0.0
     documents: Counter[str] = Counter()
-    for kind, part in parts(folder, cache, args.most):
+    judged = 0
+    all_parts = parts(folder, cache, args.most)
+    for kind, part in all_parts:
+        if judged and until is not None and time.monotonic() > until:
+            break
         name = f"{part.stem}-{hashlib.sha256(part.read_bytes()).hexdigest()[:12]}"
         peer = [str(python), str(SCRIPTS / "verdicts.py")]
-        theirs, spent = verdicts(peer, part, cache / "peer" / name, ENVIRONMENT)
-        seconds["peer"] += spent
+        rows, spent = verdicts(peer, part, cache / "peer" / name, ENVIRONMENT)
+        theirs = [comparable(row) for row in rows]
+        theirs_seconds += spent
         documents[kind] += len(theirs)
-        for dialect in decisions:
-            own = [sys.executable, "-m", "bench.rule_sets", dialect]
-            ours, spent = verdicts(own, part, scratch / dialect / name)
-            seconds[dialect] += spent
-            for row, mine in zip(theirs, ours, strict=True):
-                wanted = comparable(row)
-                for verdict in (wanted, mine):
-                    verdict[TOGETHER] = in_order(verdict)
-                for rule_set in (*SETS, TOGETHER):
-                    a, b = wanted.get(rule_set), mine.get(rule_set)
-                    total[rule_set] += dialect == "datatrove" and a is not None
-                    if a is None or b is None:
-                        continue  # `after`, where one of the two dropped the text before
-                    reasons[dialect][rule_set] += a != b
-                    decisions[dialect][rule_set] += (a == "keep") != (b == "keep")
-                    if dialect == "corpusmill" and a != b:
-                        moved[rule_set][f"{a} > {b}"] += 1
-                if dialect == "datatrove":
-                    edited["equal"] += all(wanted.get(t) == mine.get(t) for t in TEXTS)
+        for side, differences in sides.items():
+            own = [sys.executable, "-m", "bench.rule_sets", side]
+            ours, spent = verdicts(own, part, scratch / side / name)
+            differences.seconds += spent
+            for wanted, found in zip(theirs, ours, strict=True):
+                differences.add(wanted, found)
+        judged += 1
         say(f"{part.name}: {sum(documents.values())} texts")
-    n = sum(documents.values())
-    rows: list[dict[str, Any]] = [
-        {
-            "row": rule_set,
-            "n": total[rule_set],
-            "decisions_differ": decisions["datatrove"][rule_set],
-            "reasons_differ": reasons["datatrove"][rule_set],
-            "own_decisions_differ": decisions["corpusmill"][rule_set],
-            "own_reasons_differ": reasons["corpusmill"][rule_set],
-            "moved": dict(moved[rule_set].most_common()),
-        }
-        for rule_set in (*SETS, TOGETHER)
-    ]
-    differ = sum(reasons["datatrove"].values())
+    n = max(1, sum(documents.values()))
+    same = sides["datatrove"]
     return Report(
         bench="filters",
         versions={
             "corpusmill": version("corpusmill"),
             **{f"peer {k}": v for k, v in peer_versions(python, ["datatrove", "spacy"]).items()},
         },
-        rows=rows,
+        rows=[_row(rule_set, sides) for rule_set in (*SETS, TOGETHER)],
         bars={
-            "texts": Bar(n, 50 if folder is None else 10_000),
-            "equal_verdicts": Bar(round(1 - differ / max(1, sum(total.values())), 6), 1.0),
-            "own_dialect_agrees_in_order": Bar(
-                round(1 - decisions["corpusmill"][TOGETHER] / max(1, n), 4), 0.95
+            "texts": Bar(sum(documents.values()), 50 if folder is None else 10_000),
+            "parts_judged": Bar(judged, len(all_parts)),
+            "equal_verdicts": Bar(
+                round(1 - sum(same.reasons.values()) / max(1, sum(same.total.values())), 6), 1.0
             ),
-            "equal_edited_texts": Bar(round(edited["equal"] / max(1, n), 6), 1.0),
-            "speed_over_datatrove": Bar(round(seconds["peer"] / seconds["datatrove"], 2), 10.0),
-            "own_dialect_over_datatrove": Bar(
-                round(seconds["peer"] / seconds["corpusmill"], 2), 10.0
-            ),
+            "equal_edited_texts": Bar(round(same.equal_texts / n, 6), 1.0),
+            "speed_over_datatrove": Bar(round(theirs_seconds / same.seconds, 2), 10.0),
+            **_own_bars(sides, theirs_seconds, n),
         },
-        columns=("row", "n", "decisions_differ", "reasons_differ", "own_decisions_differ",
-                 "own_reasons_differ"),
+        columns=("row", "n", *(f"{side}_decisions" for side in SIDES), "datatrove_reasons"),
         notes=[
             "texts: " + ", ".join(f"{k} {v}" for k, v in documents.items()),
-            "CPU seconds: " + ", ".join(f"{k} {v:.1f}" for k, v in seconds.items()),
-            "columns own_…: the dialect corpusmill; what it moves stands in --json",
+            f"CPU seconds: peer {theirs_seconds:.1f}, "
+            + ", ".join(f"{side} {d.seconds:.1f}" for side, d in sides.items()),
+            "columns: verdicts of each of our sides that differ from datatrove's, keep or drop, or "
+            "also the reason; all that they move stands in --json",
+            *(f"{side}, in order, theirs > ours: {sides[side].classes()}" for side in SIDES[1:]),
         ],
-    )  # fmt: skip
+    )
+
+
+def _row(rule_set: str, sides: Mapping[str, Differences]) -> dict[str, Any]:
+    row: dict[str, Any] = {"row": rule_set, "n": sides["datatrove"].total[rule_set]}
+    for side, differences in sides.items():
+        row[f"{side}_decisions"] = differences.decisions[rule_set]
+        row[f"{side}_reasons"] = differences.reasons[rule_set]
+        row[f"{side}_moved"] = dict(differences.moved.get(rule_set, Counter()).most_common())
+    return row
+
+
+def _own_bars(
+    sides: Mapping[str, Differences], theirs_seconds: float, documents: int
+) -> dict[str, Bar]:
+    """Agreement with datatrove as shipped, and speed beside it, of our own words."""
+    found = {}
+    for side in SIDES[1:]:
+        share = sides[side].decisions[TOGETHER] / documents
+        found[f"{side}_agrees_in_order"] = Bar(round(1 - share, 4), 0.95)
+        found[f"{side}_over_datatrove"] = Bar(round(theirs_seconds / sides[side].seconds, 2), 10.0)
+    return found
 
 
 if __name__ == "__main__":

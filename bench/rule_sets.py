@@ -1,8 +1,10 @@
-"""Our side of `bench.filters`: the rule sets of FineWeb in either dialect, and datatrove's reasons.
+"""Our sides of `bench.filters`: the rule sets of FineWeb, and datatrove's reasons.
 
-    python -m bench.rule_sets DIALECT TEXTS OUT
+    python -m bench.rule_sets SIDE TEXTS OUT
 
-writes OUT/verdicts.jsonl and OUT/result.json as ``bench/peers/datatrove/verdicts.py`` does.
+SIDE is ``datatrove`` or ``corpusmill``, the dialect; or ``marks``, which is the dialect
+``corpusmill`` with the share of words with letters taken over words and marks. It writes
+OUT/verdicts.jsonl and OUT/result.json as ``bench/peers/datatrove/verdicts.py`` does.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from corpusmill.pipeline.document import Document, Drop
 from corpusmill.pipeline.stage import Stage
@@ -26,12 +28,17 @@ from corpusmill.stages.measure import repetition as measure_repetition
 from corpusmill.stages.measure.c4_rules import LineRules
 from corpusmill.stages.measure.datatrove_rules import Dialect
 
+Ours = Literal["datatrove", "corpusmill", "marks"]
+SIDES: tuple[Ours, ...] = get_args(Ours)
 SETS = ("repetition", "quality", "c4", "c4_fineweb", "fineweb", "after")
 """Rule sets as in ``bench/peers/datatrove/verdicts.py``."""
 TEXTS = ("c4_text", "c4_fineweb_text")
 """Digests of the texts that C4's rules leave."""
 
 BATCH, WARM = 1000, 20
+_ONE_REASON = {"c4_no_lines": "c4_few_sentences", "gopher_many_marks": "gopher_no_letters"}
+"""Reasons of ours for which datatrove has one: there a page of which no line is left has too few
+sentences, and marks are words without a letter."""
 
 _REASONS = {
     "gopher_short_doc": "gopher_few_words",
@@ -76,8 +83,12 @@ def comparable(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**found, **{k: row[k] for k in TEXTS if k in row}}
 
 
-def made(dialect: Dialect, language: str = "en") -> dict[str, list[Stage]]:
+def made(side: Ours, language: str = "en") -> dict[str, list[Stage]]:
     """The stages of each rule set, ready to work: datatrove's filters with their defaults."""
+    dialect: Dialect = "datatrove" if side == "datatrove" else "corpusmill"
+    quality = gopher_quality.Params()
+    if side == "marks":
+        quality = gopher_quality.Params(min_alpha_words=None, min_alpha_tokens=0.8)
 
     def c4_set(terminal: bool) -> list[Stage]:
         rules = LineRules(terminal=terminal, dialect=dialect)
@@ -94,7 +105,7 @@ def made(dialect: Dialect, language: str = "en") -> dict[str, list[Stage]]:
         ],
         "quality": [
             measure_gopher.STAGE(measure_gopher.Params(language, dialect)),
-            gopher_quality.STAGE(gopher_quality.Params()),
+            gopher_quality.STAGE(quality),
         ],
         "c4": c4_set(True),
         "c4_fineweb": c4_set(False),
@@ -136,9 +147,7 @@ def _apply(
         order = sorted(living)
         for i, outcome in zip(order, stage.apply([living[i] for i in order]), strict=True):
             if isinstance(outcome, Drop):
-                # A page of which no line is left has too few sentences there.
-                reason = outcome.reason.replace("c4_no_lines", "c4_few_sentences")
-                found[i][name] = reason
+                found[i][name] = _ONE_REASON.get(outcome.reason, outcome.reason)
                 del living[i]
     for i in living:
         found[i][name] = "keep"
@@ -146,11 +155,12 @@ def _apply(
 
 
 def main() -> int:
-    dialect, source, out = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+    (side,) = (name for name in SIDES if name == sys.argv[1])
+    source, out = Path(sys.argv[2]), Path(sys.argv[3])
     with open(source, encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     texts = [row["text"] for row in rows]
-    sets = made("datatrove" if dialect == "datatrove" else "corpusmill")
+    sets = made(side)
     judge(sets, texts[:WARM])
     started = time.process_time()
     found = [

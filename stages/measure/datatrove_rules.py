@@ -71,6 +71,7 @@ def gopher(texts: Sequence[str], stop_words: Iterable[str]) -> list[Row]:
             "gopher_bullet_lines": exact_ratio(bullets, len(lines)),
             "gopher_ellipsis_lines": exact_ratio(dots, len(lines)),
             "gopher_alpha_words": exact_ratio(alpha[i], n),
+            "gopher_alpha_tokens": exact_ratio(alpha[i], n),
             "gopher_stop_words": stops[i],
         }
         if counted[i]:

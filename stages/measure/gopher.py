@@ -8,8 +8,9 @@ What is counted, and where that differs from datatrove's reading of the paper:
 - Words are those of `corpusmill.stages.words`: runs of letters, marks and numbers; punctuation is
   no word. Two characters of a script without spaces count as one word (signal `gopher_rule`); the
   mean word length is then not measured.
-- `gopher_alpha_words` is the share of white-space separated tokens with a letter, as in the
-  paper; datatrove counts each punctuation mark as a word without a letter.
+- `gopher_alpha_words` is the share of white-space separated tokens with a letter;
+  `gopher_alpha_tokens` that of words and marks (`text_tables.marked_tokens`), of texts of spaced
+  words only. datatrove counts in the second way: each punctuation mark is a word without a letter.
 - Lines end at LF, CR LF or CR, and blank lines do not count. datatrove counts them, so double
   spacing halves the shares there.
 - Bullets are also ``‣ ◦ ▪ ● ►`` and their like; ``-``, ``*`` and ``+`` only before white space, so
@@ -45,6 +46,7 @@ from .text_tables import (
     WordCounts,
     fill,
     line_counts,
+    marked_tokens,
     ratio,
     segment_sums,
     word_counts,
@@ -76,7 +78,7 @@ class MeasureGopher(Stage):
     """`measure.gopher`: see the module docstring."""
 
     name: ClassVar[str] = "measure.gopher"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     kind: ClassVar[Kind] = "measure"
     Params: ClassVar[type] = Params
 
@@ -89,6 +91,7 @@ class MeasureGopher(Stage):
         "gopher_bullet_lines": "float",
         "gopher_ellipsis_lines": "float",
         "gopher_alpha_words": "float",
+        "gopher_alpha_tokens": "float",
         "gopher_stop_words": "int",
     }
 
@@ -137,6 +140,7 @@ class MeasureGopher(Stage):
         total = np.diff(counts.table.doc_start)
         letters = segment_sums(counts.own, counts.table.doc_start)
         alpha = segment_sums((counts.table.flags & HAS_ALPHA) != 0, counts.table.doc_start)
+        tokens, with_letter = marked_tokens(counts.table)
         stops = self._stop_words(batch, counts)
         for i, document in enumerate(batch):
             words = int(counts.count[i])
@@ -156,6 +160,8 @@ class MeasureGopher(Stage):
                 if unspaced
                 else ratio(row[ALPHA_TOKENS], row[TOKENS])
             )
+            if not unspaced:
+                signals["gopher_alpha_tokens"] = ratio(int(with_letter[i]), int(tokens[i]))
             if i in stops:
                 signals["gopher_stop_words"] = stops[i]
         return list(batch)

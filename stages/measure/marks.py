@@ -12,10 +12,15 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from corpusmill.stages.unicode_data import CATEGORIES, tables
+
 TERMINAL, WIDE, CLOSER, QUOTE, DOTS, BULLET, DASH_BULLET = (1 << bit for bit in range(7))
 """Bits of a mark: ends a sentence; does so without white space after it (East Asian and Brahmic
 forms); closes a bracket; closes or opens a quotation; is an ellipsis; begins a list item; does
 so where white space follows."""
+APART, PARTS = 1, 2
+"""Bits of `token_marks`: a mark that is a word where it begins or ends a piece between white space;
+one that is a word between a letter or digit and a letter, and parts the piece there."""
 
 _TERMINAL = (
     "0021 002E 003F 0589 061D-061F 06D4 0700-0702 07F9 0837 0839 083D-083E 0964-0965 104A-104B "
@@ -36,6 +41,8 @@ _BULLET = (
     "25D8 25E6 2605-2606 2713-2714 2756 2794 27A2-27A4 2B1B-2B1C 2B25 30FB FF65"
 )
 _DASH_BULLET = "002A-002B 002D 2010-2011"
+_APART = ("Pc", "Pe", "Pf", "Pi", "Po", "Ps")
+_PARTS = ",-/:<=>~\u2013\u2014"
 
 
 def _fill(table: npt.NDArray[np.uint8], points: str, bit: int) -> None:
@@ -58,5 +65,18 @@ def mark_table() -> npt.NDArray[np.uint8]:
         (_DASH_BULLET, DASH_BULLET),
     ):
         _fill(table, points, bit)
+    table.flags.writeable = False
+    return table
+
+
+@lru_cache(maxsize=1)
+def token_marks() -> npt.NDArray[np.uint8]:
+    """`APART` and `PARTS` of each code point, a read-only array. Apart are ``< >`` and punctuation
+    but dashes and what stands in names of files and addresses: ``/ \\ @``."""
+    apart = np.isin(tables().category, [CATEGORIES.index(name) for name in _APART])
+    apart[[ord(c) for c in "/\\@"]] = False
+    apart[[ord(c) for c in "<>"]] = True
+    table = apart.astype(np.uint8) * np.uint8(APART)
+    table[[ord(c) for c in _PARTS]] |= np.uint8(PARTS)
     table.flags.writeable = False
     return table

@@ -12,7 +12,7 @@ from numba import types
 from corpusmill.stages.compiled import array, kernel, out
 from corpusmill.stages.unicode_data import ALPHA, SPACE, WORD
 
-from .marks import BULLET, CLOSER, DASH_BULLET, DOTS, QUOTE, TERMINAL, WIDE
+from .marks import APART, BULLET, CLOSER, DASH_BULLET, DOTS, PARTS, QUOTE, TERMINAL, WIDE
 
 _U8, _I32, _I64, _U64 = types.uint8, types.int32, types.int64, types.uint64
 
@@ -104,6 +104,48 @@ def features(data, byte_start, flags, result):  # type: ignore[no-untyped-def]
         result[doc, ALPHA_TOKENS] = alphas
         result[doc, LETTERS] = letters
         result[doc, THAI_LAO] = thai
+
+
+@kernel(types.void(array(_U8), array(_I64), array(_U8), array(_U8), out(_I64), out(_I64)))
+def marked_tokens(data, byte_start, flags, marks, tokens, alphas):  # type: ignore[no-untyped-def]
+    """Words and marks of each document, and those with a letter: `text_tables.marked_tokens`."""
+    for doc in range(len(byte_start) - 1):
+        stop = byte_start[doc + 1]
+        i = byte_start[doc]
+        found = letters = 0
+        waiting = 0  # marks that are words unless the piece goes on
+        core = alpha = address = parting = word = dot = False
+        while i < stop:
+            code, width = decode(data, i)
+            i += width
+            f = flags[code]
+            if f & SPACE != 0:
+                found += waiting
+                letters += alpha
+                waiting = 0
+                core = alpha = address = parting = word = dot = False
+                continue
+            mark = marks[code]
+            if mark & APART != 0:
+                if code != 0x2E or not dot:
+                    waiting += 1
+            else:
+                if parting and f & ALPHA != 0:
+                    found += 2
+                    letters += alpha
+                    alpha = False
+                elif not core:
+                    found += waiting + 1
+                    core = True
+                waiting = 0
+                alpha = alpha or f & ALPHA != 0
+            dot = code == 0x2E
+            if code == 0x3A and i + 1 < stop and data[i] == 0x2F and data[i + 1] == 0x2F:
+                address = True
+            parting = word and not address and mark & PARTS != 0
+            word = f & WORD != 0
+        tokens[doc] = found + waiting
+        alphas[doc] = letters + alpha
 
 
 @kernel(

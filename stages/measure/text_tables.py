@@ -22,7 +22,7 @@ from corpusmill.pipeline.document import Document, Outcome, Scalar
 from corpusmill.stages import words
 from corpusmill.stages.unicode_data import tables
 
-from .marks import mark_table
+from .marks import mark_table, token_marks
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -125,6 +125,24 @@ def line_counts(texts: Sequence[str]) -> LineCounts:
     if _last.lines is None:
         _last.lines = _examine_lines(texts)
     return _last.lines
+
+
+def marked_tokens(
+    table: words.WordTable,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Words and marks of each document, and how many of them have a letter.
+
+    Close to how spaCy cuts English, by two rules. Of a piece between white space each mark at its
+    ends is one, a run of full stops too; and a mark such as ``-`` or ``/`` between a letter or
+    digit and a letter is one and parts the piece, unless that is an address (``://``).
+    """
+    from . import text_kernel
+
+    tokens, alphas = (np.empty(table.documents, np.int64) for _ in range(2))
+    text_kernel.marked_tokens(
+        table.data, table.byte_start, tables().flags, token_marks(), tokens, alphas
+    )
+    return tokens, alphas
 
 
 def _count_words(texts: Sequence[str]) -> WordCounts:

@@ -55,3 +55,27 @@ def test_the_first_reason_in_order() -> None:
     assert filters.in_order({**keep, "c4": "c4_few_sentences", "after": "fineweb_list"}) == (
         "fineweb_list"
     )
+
+
+def test_differences_are_counted() -> None:
+    keep = dict.fromkeys(filters.SETS, "keep") | dict.fromkeys(filters.TEXTS, "0f")
+    differences = filters.Differences()
+    differences.add(keep, keep)
+    differences.add({**keep, "quality": "gopher_no_letters"}, keep)
+    differences.add(
+        {**keep, "repetition": "rep_top_2gram"}, {**keep, "repetition": "rep_top_3gram"}
+    )
+    no_after = {k: v for k, v in keep.items() if k != "after"} | {"c4_fineweb": "c4_few_sentences"}
+    differences.add({**keep, "c4_text": "0e"}, no_after)
+    assert differences.total == dict.fromkeys((*filters.SETS, filters.TOGETHER), 4)
+    assert +differences.decisions == {"quality": 1, "c4_fineweb": 1, "in order": 2}
+    assert +differences.reasons == {
+        "quality": 1, "repetition": 1, "c4_fineweb": 1, "in order": 3,
+    }  # fmt: skip
+    assert differences.equal_texts == 3
+    assert differences.classes() == "gopher_no_letters > keep 1, keep > c4_few_sentences 1"
+
+
+def test_minutes_need_a_cache(capsys: pytest.CaptureFixture[str]) -> None:
+    assert filters.main(["--quick", "--minutes", "1"]) == 2
+    assert "--minutes without --cache" in capsys.readouterr().err

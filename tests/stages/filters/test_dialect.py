@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bench.rule_sets import SETS, comparable, judge, made
+from bench.rule_sets import SETS, SIDES, comparable, judge, made
 from corpusmill.pipeline.errors import ConfigError
 from corpusmill.stages.filters import c4_lines
 from corpusmill.stages.measure import gopher
@@ -54,6 +54,18 @@ def test_own_dialect_differs_where_it_should(rows: list[dict[str, Any]]) -> None
     assert ours[4]["quality"] == "keep"
     assert theirs[8]["c4"] == "c4_few_sentences"  # Japanese sentences
     assert ours[8]["c4"] == "keep"
+
+
+def test_marks_count_as_words_where_asked(rows: list[dict[str, Any]]) -> None:
+    theirs = [comparable(row)["quality"] for row in rows]
+    agree = {
+        side: sum(
+            (a == "keep") == (b["quality"] == "keep")
+            for a, b in zip(theirs, judge(made(side), [r["text"] for r in rows]), strict=True)
+        )
+        for side in SIDES
+    }
+    assert agree == {"datatrove": 100, "corpusmill": 90, "marks": 95}
 
 
 def test_stop_words_of_another_language() -> None:

@@ -42,13 +42,14 @@ GOPHER = {
     "gopher_bullet_lines": 0.0,
     "gopher_ellipsis_lines": 0.0,
     "gopher_alpha_words": 1.0,
+    "gopher_alpha_tokens": 1.0,
     "gopher_stop_words": 5,
 }
 
 
 def test_gopher_quality() -> None:
     check(
-        gopher_quality.STAGE(gopher_quality.Params()),
+        gopher_quality.STAGE(gopher_quality.Params(min_alpha_tokens=0.7)),
         GOPHER,
         {
             "gopher_few_words": ("gopher_words", 50, 49),
@@ -60,6 +61,7 @@ def test_gopher_quality() -> None:
             "gopher_bullets": ("gopher_bullet_lines", 0.9, 0.900001),
             "gopher_ellipsis_ends": ("gopher_ellipsis_lines", 0.3, 0.300001),
             "gopher_no_letters": ("gopher_alpha_words", 0.8, 0.799999),
+            "gopher_many_marks": ("gopher_alpha_tokens", 0.7, 0.699999),
             "gopher_stop_words": ("gopher_stop_words", 2, 1),
         },
     )
@@ -70,6 +72,10 @@ def test_gopher_rules_that_do_not_apply_are_passed_over() -> None:
     without = {k: v for k, v in GOPHER.items() if k not in ("gopher_mean_word",)}
     del without["gopher_stop_words"]
     assert isinstance(outcome(stage, **without), Document)
+    assert isinstance(outcome(stage, **{**GOPHER, "gopher_alpha_tokens": 0.0}), Document)
+    of_tokens = gopher_quality.STAGE(gopher_quality.Params(min_alpha_tokens=0.8))
+    del without["gopher_alpha_tokens"]  # as of a text in Chinese
+    assert isinstance(outcome(of_tokens, **without), Document)
     off = gopher_quality.STAGE(gopher_quality.Params(min_words=None))
     assert isinstance(outcome(off, **{**GOPHER, "gopher_words": 1}), Document)
 

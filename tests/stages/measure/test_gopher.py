@@ -29,6 +29,7 @@ def test_by_hand(measure: Any) -> None:
         "gopher_bullet_lines": 0.333333,  # of 3 lines that are not blank
         "gopher_ellipsis_lines": 0.666667,
         "gopher_alpha_words": 0.727273,  # 8 of 11 tokens; not "-", "12", "--"
+        "gopher_alpha_tokens": 0.533333,  # 8 of 15: The cat , and the # dog ... - of 12 -- so on …
         "gopher_stop_words": 3,  # the, and, of
     }
 
@@ -54,6 +55,7 @@ def test_unspaced(measure: Any) -> None:
     assert signals["gopher_words"] == 7  # twelve Han characters and a number
     assert "gopher_mean_word" not in signals
     assert "gopher_stop_words" not in signals
+    assert "gopher_alpha_tokens" not in signals
     assert signals["gopher_alpha_words"] == 0.909091  # 10 pairs of 11 words
 
 

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpusmill.stages.measure import text_tables
-from corpusmill.stages.measure.text_tables import DUP_SIZES, TOP_SIZES, line_counts, word_counts
+from corpusmill.stages.measure.spacy_words import Cutter
+from corpusmill.stages.measure.text_tables import (
+    DUP_SIZES,
+    TOP_SIZES,
+    line_counts,
+    marked_tokens,
+    word_counts,
+)
+from corpusmill.stages.words import tokenise
 
+VERDICTS = Path(__file__).parents[2] / "data" / "filters" / "datatrove_verdicts.jsonl.gz"
 EXAMPLES = settings(derandomize=True, deadline=None, max_examples=60)
 TEXT = st.text(st.characters(codec="utf-8"), max_size=80)
 UGLY = st.one_of(
@@ -221,3 +234,47 @@ def test_words_of_the_last_batch_are_known() -> None:
     assert text_tables.known_words([*texts, "more"]) is None
     text_tables.word_counts(["another"])
     assert text_tables.known_words(texts) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens", "with_letter"),
+    [
+        ("", 0, 0),
+        ("don't stop", 2, 2),
+        ('(see "that").', 7, 2),  # ( see " that " ) .
+        ("wait.... Well...", 4, 2),  # a run of full stops is one
+        (".htaccess e.g. a.b", 5, 3),  # . htaccess e.g . a.b
+        ("and/or well-known a,b x=y", 12, 8),
+        ("1/2 3-4 10-fold key:7", 6, 2),  # only before a letter: 1/2 3-4 10 - fold key:7
+        ("-v --all /etc/hosts me@a.b C:\\x", 7, 6),  # only /etc / hosts is parted
+        ("f(x) []{} <b>", 9, 2),  # f(x ) [ ] { } < b >
+        ("https://a-b.org/c/d, x", 3, 2),  # an address stays whole
+        ("é\u0301-à 日本-x", 6, 4),
+        ("-- — . ..", 4, 0),
+        ("!\u3000?", 2, 0),
+    ],
+)
+def test_words_and_marks_by_hand(text: str, tokens: int, with_letter: int) -> None:
+    found = marked_tokens(tokenise(["ab", text, "!"]))
+    assert [part.tolist() for part in found] == [[1, tokens, 1], [1, with_letter, 0]]
+
+
+def test_words_and_marks_are_near_spacys() -> None:
+    with gzip.open(VERDICTS, "rt", encoding="utf-8") as file:
+        texts = [row["text"] for row in map(json.loads, file) if not row["id"].startswith("drawn:")]
+    tokens, with_letter = marked_tokens(tokenise(texts))
+    cutter = Cutter()
+    near = 0
+    for text, n, letters in zip(texts, tokens.tolist(), with_letter.tolist(), strict=True):
+        words = [word for piece in text.split() for word in cutter.words(piece)]
+        wanted = sum(any(c.isalpha() for c in word) for word in words)
+        near += abs(letters * len(words) - wanted * n) <= 0.02 * n * len(words)
+    assert near >= 0.85 * len(texts)
+
+
+@EXAMPLES
+@given(UGLY)
+def test_words_and_marks_are_no_more_than_characters(text: str) -> None:
+    (tokens,), (with_letter,) = (part.tolist() for part in marked_tokens(tokenise([text])))
+    assert with_letter <= tokens <= sum(not c.isspace() for c in text)
+    assert (tokens > 0) == any(not c.isspace() for c in text)
