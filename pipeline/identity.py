@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ SUM_MODULUS = 1 << 128
 
 _SCALARS = frozenset({str, int, bool, type(None)})
 _TEXT = frozenset({str})
+_LISTS = frozenset({list, tuple})
 
 
 def _is_plain(value: Any) -> bool:
@@ -39,7 +41,10 @@ def _is_plain(value: Any) -> bool:
             continue
         else:
             return False
-        if not _SCALARS.issuperset(map(type, inside)):
+        if _SCALARS.issuperset(map(type, inside)):
+            continue
+        rows = _LISTS.issuperset(map(type, inside))
+        if not (rows and _SCALARS.issuperset(map(type, chain.from_iterable(inside)))):
             waiting.extend(inside)
     return True
 

@@ -17,7 +17,7 @@ STAGES = (
 MODULES = (
     "stages.extract.blocks.scan", "stages.extract.blocks.features",
     "stages.extract.blocks.intake", "stages.extract.blocks.measure",
-    "tokenizers.encode_kernel", "tokenizers.count_kernel", "tokenizers.merge_kernel",
+    "tokenizers.fast", "tokenizers.count_kernel", "tokenizers.merge_kernel",
     "tokenizers.pair_kernel", "stages.decontaminate.grams_kernel",
     "stages.decontaminate.paraphrase_kernel",
 )  # fmt: skip
@@ -44,6 +44,8 @@ def _timed(name: str) -> str:
         room_module("stages.words").tokenise(["warm 文字 up"])
     elif name == "extract.tiers own":
         room_module("stages.extract.blocks.model").setup()
+    elif name == "tokenizers.fast":
+        room_module(name).load()
     elif name in STAGES:
         cls = stage_class(name)
         cls(cls.Params()).setup()

@@ -21,17 +21,20 @@ from corpusmill.pipeline.identity import fingerprint
 from . import fast
 from .splits import joined
 
-LOOPS_FROM = 4 << 20
-"""Bytes to encode in one process from which loading and checking our loops (about a CPU-second)
-takes less than it saves."""
+LOOPS_FROM = 1 << 19
+"""Bytes to encode in one process from which loading and checking our loops takes less than it
+saves."""
+
+COMPILED_FROM = 4 << 20
+"""The same on a machine that has to compile them first."""
 
 WAY = "CORPUSMILL_ENCODER"
 """Environment variable: ``auto``, or ``reference`` to do without our loops. Ids are the same."""
 
-CHECKED_CHARACTERS = 1 << 17
+CHECKED_CHARACTERS = 1 << 15
 """How much of the texts in hand is encoded in both ways."""
 
-CHECKED_TOKENS = 4096
+CHECKED_TOKENS = 2048
 """Of how many tokens of the vocabulary the text is encoded in both ways."""
 
 HARD_TEXTS = (
@@ -60,7 +63,7 @@ def bpe_digest(model: Mapping[str, Any]) -> str:
         {
             "family": "bpe",
             "tokens": sorted(vocab, key=vocab.__getitem__),
-            "merges": [list(m) for m in model["model"]["merges"]],
+            "merges": model["model"]["merges"],
             "pre_tokenizer": model["pre_tokenizer"],
             "special": [[t["id"], t["content"]] for t in model["added_tokens"]],
         }
@@ -79,19 +82,20 @@ class BpeEngine:
             raise ConfigError(f"{WAY}={way!r} is not known", hint="auto or reference")
         model = json.loads(raw)
         alphabet = byte_alphabet()
+        as_bytes = str.maketrans({letter: chr(byte) for letter, byte in alphabet.items()})
         special = {t["id"]: t["content"] for t in model["added_tokens"]}
         vocab = model["model"]["vocab"]
         self.pieces = [b""] * (1 + max([*vocab.values(), *special]))
         for token, id_ in vocab.items():
             if id_ not in special:
-                self.pieces[id_] = bytes(alphabet[c] for c in token)
+                self.pieces[id_] = token.translate(as_bytes).encode("latin-1")
         for id_, token in special.items():
             self.pieces[id_] = token.encode("utf-8")
         self.digest = bpe_digest(model)
         self._reference = Tokenizer.from_str(raw.decode("utf-8"))
         self._reference.encode_special_tokens = True  # injected specials stay text
         self._split = fast.suits(model, alphabet) if way == "auto" else None
-        self._raw = raw
+        self._model: Mapping[str, Any] = model
         self._seen = 0
         self._loops: fast.Loops | None = None
 
@@ -104,11 +108,14 @@ class BpeEngine:
         """Our loops, if they are worth their start now that there are `size` more bytes, which are
         `texts`. Raises IntegrityError if they give other ids than the reference."""
         self._seen += size
-        if self._loops is None and self._split is not None and self._seen >= LOOPS_FROM:
-            loops = fast.Loops(json.loads(self._raw), self._split, byte_alphabet())
+        if self._loops is None and self._split is not None and self._worthwhile():
+            loops = fast.Loops(self._model, self._split, byte_alphabet())
             self._compare(loops, [*self._own_texts(), *_beginning(texts())])
-            self._loops = loops
+            self._loops, self._model = loops, {}  # which the loops have taken in
         return self._loops
+
+    def _worthwhile(self) -> bool:
+        return self._seen >= COMPILED_FROM or (self._seen >= LOOPS_FROM and fast.compiled())
 
     def _own_texts(self) -> list[str]:
         """Hard texts, and tokens from the whole of the vocabulary, special ones among them."""

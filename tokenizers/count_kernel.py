@@ -1,7 +1,7 @@
 """The compiled loop that counts pieces. Import inside functions only.
 
 A row of the table has a piece's two numbers, where its bytes are in the arena, and its count; a
-row in front of it (see `piece_kernel.FRONT_ROWS`) the place of that row, and what is to be added.
+row in front of it (see `kernel_sizes.FRONT_ROWS`) the place of that row, and what is to be added.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from numba import types
 
 from corpusmill.stages.compiled import array, kernel, out
 
-from .piece_kernel import COLUMNS, FRONT_ROWS, LONG, ROOM, WALK, look_ahead, same_bytes
+from .kernel_sizes import COLUMNS, FRONT_ROWS, ROOM
+from .piece_kernel import LONG, WALK, look_ahead, same_bytes
 
 _U8, _I64, _U64 = types.uint8, types.int64, types.uint64
 

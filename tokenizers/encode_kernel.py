@@ -16,25 +16,12 @@ from numba import types
 
 from corpusmill.stages.compiled import array, kernel, out
 
-from .piece_kernel import COLUMNS, FRONT_ROWS, LONG, ROOM, WALK, look_ahead, same_bytes
+from .kernel_sizes import COLUMNS, FILLED, FRONT_ROWS, ID_BITS, INLINE, KEPT, NO_PAIR, RANK_BITS
+from .piece_kernel import LONG, WALK, look_ahead, same_bytes
 
 _U8, _I32, _I64, _U32, _U64 = types.uint8, types.int32, types.int64, types.uint32, types.uint64
 
-KEPT = 255
-"""Longest piece that is kept in the table, in bytes."""
-
-INLINE = 3
-"""Most ids of a piece that are in its row."""
-
-RANK_BITS, ID_BITS = 24, 20
-"""Of a slot in the table of pairs: left id, right id, rank."""
-
-NO_PAIR = (1 << RANK_BITS) - 1
-
-FILLED = 1 << 16
-"""Bytes of the bits that say which hashes any pair has."""
-
-_1, _2, _3, _32 = (np.uint64(n) for n in (1, 2, 3, 32))
+_1, _2, _3, _8, _32 = (np.uint64(n) for n in (1, 2, 3, 8, 32))
 _RANK, _ID = np.uint64(RANK_BITS), np.uint64(ID_BITS)
 _NO_PAIR, _EMPTY = np.uint64(NO_PAIR), np.uint64(0xFFFFFFFFFFFFFFFF)
 _HALF = np.uint64(0xFFFFFFFF)
@@ -94,21 +81,26 @@ def listed(tokens, following, n, ids, o):  # type: ignore[no-untyped-def]
     return count
 
 
-@kernel(_I64(array(_U8), _I64, _I64, array(_U32), array(_U64), array(_U8), array(_U32),
-             out(_U32), out(_U64), out(_I64), out(_I64), out(_U32), _I64), inline=True)  # fmt: skip
+@kernel(_I64(array(_U8), _I64, _I64, array(_U32), array(_U32), array(_U64), array(_U8),
+             array(_U32), out(_U32), out(_U64), out(_I64), out(_I64), out(_U32), _I64),
+        inline=True)  # fmt: skip
 def merge_short(  # type: ignore[no-untyped-def]
-    data, at, n, byte_ids, pairs, filled, made, ranks, tokens, following, before, ids, o
+    data, at, n, byte_ids, byte_ranks, pairs, filled, made, ranks, tokens, following, before, ids, o
 ):
     """Writes the ids of the `n` bytes at `at`, up to `KEPT`, to ``ids[o:]``; returns how many.
-    `made` has the id that each merge makes; the four arrays before `ids` are for its own use.
-    An entry of `ranks` is a pair's rank with its place, so that the least of them is the next."""
+    `byte_ranks` has the rank of each pair of bytes, `made` the id that each merge makes; the four
+    arrays before `ids` are for its own use. An entry of `ranks` is a pair's rank with its place, so
+    that the least of them is the next."""
+    left = np.uint64(0)
     for i in range(n):
-        tokens[i] = byte_ids[data[at + i]]
+        byte = np.uint64(data[at + i])
+        tokens[i] = byte_ids[byte]
         following[i] = i + 1
         before[i] = i - 1
         if i:
-            rank = rank_of(pairs, filled, tokens[i - 1], tokens[i])
+            rank = np.uint64(byte_ranks[left << _8 | byte])
             ranks[i - 1] = np.uint32(rank << _WHERE | np.uint64(i - 1))
+        left = byte
     while True:
         least = _NEVER
         for i in range(n - 1):
@@ -162,23 +154,24 @@ def pop(heap, size):  # type: ignore[no-untyped-def]
 
 
 @kernel(_I64(array(_U8), _I64, _I64, array(_U32), array(_U64), array(_U8), array(_U32), out(_U32),
-             _I64))  # fmt: skip
-def merge_long(data, at, n, byte_ids, pairs, filled, made, ids, o):  # type: ignore[no-untyped-def]
+             out(_U64), out(_I64), out(_I64), out(_U64), out(_U32), _I64))  # fmt: skip
+def merge_long(  # type: ignore[no-untyped-def]
+    data, at, n, byte_ids, pairs, filled, made, ranks, tokens, following, before, heap, ids, o
+):
     """`merge_short` for any length, in n log n steps. An entry of the heap (rank, place) counts
-    only as long as the pair at its place has that rank."""
-    tokens = np.empty(n, dtype=np.uint64)
-    following, before = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    ranks = np.full(n, _NO_PAIR, dtype=np.uint64)
-    heap = np.empty(3 * n, dtype=np.uint64)  # a pair a place, and two new ones a merge
+    only as long as the pair at its place has that rank. The heap needs room for a pair a place and
+    two new ones a merge."""
     size = np.int64(0)
     for i in range(n):
+        ranks[i] = _NO_PAIR
         tokens[i] = byte_ids[data[at + i]]
         following[i] = i + 1
         before[i] = i - 1
         if i:
-            ranks[i - 1] = rank_of(pairs, filled, tokens[i - 1], tokens[i])
-            if ranks[i - 1] != _NO_PAIR:
-                push(heap, size, ranks[i - 1] << _FAR | np.uint64(i - 1))
+            rank = rank_of(pairs, filled, tokens[i - 1], tokens[i])
+            ranks[i - 1] = rank
+            if rank != _NO_PAIR:
+                push(heap, size, rank << _FAR | np.uint64(i - 1))
                 size += 1
     while size:
         entry = pop(heap, size)
@@ -199,7 +192,7 @@ def merge_long(data, at, n, byte_ids, pairs, filled, made, ids, o):  # type: ign
             ranks[last] = rank_of(pairs, filled, tokens[last], token)
         for place in (k, last):
             if place >= 0 and ranks[place] != _NO_PAIR:
-                push(heap, size, ranks[place] << _FAR | np.uint64(place))
+                push(heap, size, np.uint64(ranks[place]) << _FAR | np.uint64(place))
                 size += 1
     return listed(tokens, following, n, ids, o)
 
@@ -224,25 +217,27 @@ def enter(table, row, low, high, data, at, n, count, store, arena, state):  # ty
     state[3] += 1
 
 
-@kernel(types.void(array(_U8), array(_I64), *WALK, array(_U32), array(_U64), array(_U8),
-                   array(_U32), out(_I64), out(_U64), out(_U32), out(_U8), out(_U32),
-                   out(_I64)))  # fmt: skip
+@kernel(types.void(array(_U8), array(_I64), *WALK, array(_U32), array(_U32), array(_U64),
+                   array(_U8), array(_U32), out(_U64), out(_I64), out(_U64), out(_U32), out(_U64),
+                   out(_I64), out(_I64), out(_U64), out(_I64), out(_U64), out(_U32), out(_U8),
+                   out(_U32), out(_I64)))  # fmt: skip
 def encode(  # type: ignore[no-untyped-def]
-    data, borders, classes, steps, of_byte, of_class, style, digits, byte_ids, pairs, filled,
-    made, state, table, store, arena, ids, ends,
+    data, borders, classes, steps, of_byte, of_class, style, digits, byte_ids, byte_ranks, pairs,
+    filled, made, front, stops, numbers, ranks, tokens, following, before, heap, state, table,
+    store, arena, ids, ends,
 ):  # fmt: skip
     """Writes the ids of the texts between `borders` in `data` to `ids`, which has room for as many
     as there are bytes and `INLINE` more, and where each text's end there to `ends`.
 
     `state` holds: text, byte in it, ids so far; rows of `table`, and what is used of `store` and
-    `arena`. Stops, to be called again with larger arrays, where the table would be over half full
-    or store or arena could not take a piece.
+    `arena`; the length of a piece. Stops, to be called again with larger arrays, where the table
+    would be over half full, store or arena could not take a piece, or one is longer than the arrays
+    from `ranks` to `heap`, which has three times their room. These, `front` (`FRONT_ROWS`), `stops`
+    (`ROOM`) and `numbers` (three times that) are for its own use.
     """
     mask = np.uint64(len(table) // COLUMNS - 1)
-    front = np.zeros(FRONT_ROWS * COLUMNS, dtype=np.uint64)
-    ranks, tokens = np.empty(KEPT, dtype=np.uint32), np.empty(KEPT, dtype=np.uint64)
-    following, before = np.empty(KEPT, dtype=np.int64), np.empty(KEPT, dtype=np.int64)
-    stops, numbers = np.empty(ROOM, dtype=np.int64), np.empty(3 * ROOM, dtype=np.uint64)
+    for near in range(len(front)):
+        front[near] = 0
     text, at, o = state[0], state[1], state[2]
     while text < len(ends):
         pieces = look_ahead(
@@ -254,8 +249,14 @@ def encode(  # type: ignore[no-untyped-def]
                 ends[text] = o
                 text += 1
             n = stops[piece] - at
+            if n > len(ranks):
+                state[0], state[1], state[2], state[6] = text, at, o, n
+                return
             if n > KEPT:
-                o += merge_long(data, at, n, byte_ids, pairs, filled, made, ids, o)
+                o += merge_long(
+                    data, at, n, byte_ids, pairs, filled, made, ranks, tokens, following, before,
+                    heap, ids, o,
+                )  # fmt: skip
                 at += n
                 continue
             low, high = numbers[3 * piece], numbers[3 * piece + 1]
@@ -280,8 +281,8 @@ def encode(  # type: ignore[no-untyped-def]
                             state[0], state[1], state[2] = text, at, o
                             return
                         count = merge_short(
-                            data, at, n, byte_ids, pairs, filled, made, ranks, tokens, following,
-                            before, store, state[4],
+                            data, at, n, byte_ids, byte_ranks, pairs, filled, made, ranks, tokens,
+                            following, before, store, state[4],
                         )  # fmt: skip
                         enter(table, row, low, high, data, at, n, count, store, arena, state)
                         break

@@ -8,15 +8,19 @@ may be believed before its ids were compared with Hugging Face's for the same vo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from . import kernel_sizes as sizes
+from .machine_code import Kernel, are_kept, kernels
 from .splits import PATTERNS, walk_of
 
 MOST_IDS, MOST_MERGES = 1 << 20, (1 << 24) - 1
-"""Limits of the table of pairs: see `encode_kernel`."""
+"""Limits of the table of pairs: see `kernel_sizes.RANK_BITS`."""
 
 SLICE_BYTES = 8 << 20
 """Bytes of text at a time: bounds the room for ids, and changes nothing."""
@@ -31,8 +35,21 @@ _PLAIN = {
     "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False, "ignore_merges": False,
 }  # fmt: skip
 
+_NO_SLOT = 0xFFFFFFFFFFFFFFFF
+_HERE = Path(__file__).resolve().parent
+_SOURCES = (
+    _HERE.parent / "stages" / "compiled.py", _HERE / "encode_kernel.py", _HERE / "kernel_sizes.py",
+    _HERE / "machine_code.py", _HERE / "piece_kernel.py", _HERE / "split_kernel.py",
+    _HERE / "splits.py", _HERE / "steps.py", _HERE / "wide.py",
+)  # fmt: skip
+_KERNELS = tuple(
+    f"{__package__}.{name}"
+    for name in ("encode_kernel.encode", "encode_kernel.enter_pairs", "piece_kernel.refill")
+)
+
 Bytes = npt.NDArray[np.uint8]
 Borders = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.int64]
 
 
 def suits(model: Mapping[str, Any], alphabet: Mapping[str, int]) -> str | None:
@@ -60,14 +77,23 @@ def suits(model: Mapping[str, Any], alphabet: Mapping[str, int]) -> str | None:
     return named[0] if named and plain else None
 
 
+@cache
+def load() -> list[Kernel]:
+    """The compiled loops; where this machine has not compiled them yet, that takes seconds."""
+    return kernels(_KERNELS, _SOURCES)
+
+
+@cache
+def compiled() -> bool:
+    """Whether this machine has compiled the loops."""
+    return are_kept(_KERNELS, _SOURCES)
+
+
 class Loops:
     """One vocabulary. Keeps the ids of pieces that it has met; they do not depend on anything."""
 
     def __init__(self, model: Mapping[str, Any], split: str, alphabet: Mapping[str, int]) -> None:
-        from . import encode_kernel as kernel
-        from .piece_kernel import COLUMNS
-
-        self._kernel = kernel
+        self._encode, enter_pairs, self._refill = load()
         self._walk = walk_of(split)
         vocab: Mapping[str, int] = model["model"]["vocab"]
         merges: Sequence[tuple[str, str]] = model["model"]["merges"]
@@ -76,16 +102,32 @@ class Loops:
             self._byte_ids[byte] = vocab[letter]
         left = np.array([vocab[a] for a, _ in merges], dtype=np.int64)
         right = np.array([vocab[b] for _, b in merges], dtype=np.int64)
-        self._made = np.array([vocab[a + b] for a, b in merges], dtype=np.uint32)
-        slots = 1 << max(10, (2 * len(merges)).bit_length())
-        self._pairs = np.full(slots, 0xFFFFFFFFFFFFFFFF, dtype=np.uint64)
-        self._filled = np.zeros(kernel.FILLED, dtype=np.uint8)
-        kernel.enter_pairs(self._pairs, self._filled, left, right)
-        self._table = np.zeros(_FIRST_ROWS * COLUMNS, dtype=np.uint64)
+        made = np.array([vocab[a + b] for a, b in merges], dtype=np.uint32)
+        pairs = np.full(1 << max(10, (2 * len(merges)).bit_length()), _NO_SLOT, dtype=np.uint64)
+        filled = np.zeros(sizes.FILLED, dtype=np.uint8)
+        enter_pairs(pairs, filled, left, right)
+        self._merges = (self._byte_ranks(left, right), pairs, filled, made)
+        self._table = np.zeros(_FIRST_ROWS * sizes.COLUMNS, dtype=np.uint64)
         self._store = np.zeros(1 << 16, dtype=np.uint32)
         self._arena = np.zeros(1 << 16, dtype=np.uint8)
         self._used = [0, 0, 0]  # rows of the table, and how much of store and arena
         self._room = np.zeros(0, dtype=np.uint32)
+        self._ahead = (
+            np.zeros(sizes.FRONT_ROWS * sizes.COLUMNS, dtype=np.uint64),
+            np.zeros(sizes.ROOM, dtype=np.int64), np.zeros(3 * sizes.ROOM, dtype=np.uint64),
+        )  # fmt: skip
+        self._piece = _room_for_piece(sizes.KEPT)
+
+    def _byte_ranks(self, left: Numbers, right: Numbers) -> npt.NDArray[np.uint32]:
+        """The rank of the merge of each pair of bytes."""
+        byte_of = np.full(1 + max(left.max(initial=0), right.max(initial=0), 255), -1)
+        known = self._byte_ids < len(byte_of)
+        byte_of[self._byte_ids[known]] = np.flatnonzero(known)
+        places = byte_of[left] << 8 | byte_of[right]
+        ranks = np.full(1 << 16, sizes.NO_PAIR, dtype=np.uint32)
+        both = (byte_of[left] >= 0) & (byte_of[right] >= 0)
+        ranks[places[both]] = np.flatnonzero(both)
+        return ranks
 
     def encode(self, data: Bytes, borders: Borders) -> tuple[npt.NDArray[np.uint32], Borders]:
         """Ids of the texts between `borders` in `data` one after the other, and the number of
@@ -102,40 +144,45 @@ class Loops:
     def _encode_slice(
         self, data: Bytes, borders: Borders
     ) -> tuple[npt.NDArray[np.uint32], Borders]:
-        need = int(borders[-1] - borders[0]) + self._kernel.INLINE
+        need = int(borders[-1] - borders[0]) + sizes.INLINE
         if len(self._room) < need:
             self._room = np.empty(need, dtype=np.uint32)
         ends = np.zeros(len(borders) - 1, dtype=np.int64)
-        state = np.array([0, borders[0], 0, *self._used], dtype=np.int64)
+        state = np.array([0, borders[0], 0, *self._used, 0], dtype=np.int64)
         while True:
-            self._kernel.encode(
-                data, borders, *self._walk, self._byte_ids, self._pairs, self._filled,
-                self._made, state, self._table, self._store, self._arena, self._room, ends,
+            self._encode(
+                data, borders, *self._walk, self._byte_ids, *self._merges, *self._ahead,
+                *self._piece, state, self._table, self._store, self._arena, self._room, ends,
             )  # fmt: skip
-            self._used = state[3:].tolist()
+            self._used = state[3:6].tolist()
             if state[0] == len(ends):
                 return self._room[: int(state[2])].copy(), ends
-            self._make_room()
-            state[3:] = self._used
+            self._make_room(int(state[6]))
+            state[3:6] = self._used
 
-    def _make_room(self) -> None:
+    def _make_room(self, longest: int) -> None:
         """Enlarges what is full, or empties the table if it may not grow."""
+        if longest > len(self._piece[0]):
+            self._piece = _room_for_piece(longest)
         rows, stored, used = self._used
-        from .piece_kernel import COLUMNS, refill
-
-        most_bytes = self._kernel.KEPT
-        if 2 * rows > len(self._table) // COLUMNS - 1:
-            if len(self._table) // COLUMNS >= MOST_ROWS:
+        if 2 * rows > len(self._table) // sizes.COLUMNS - 1:
+            if len(self._table) // sizes.COLUMNS >= MOST_ROWS:
                 self._table.fill(0)
                 self._used = [0, 0, 0]
                 return
             larger = np.zeros(2 * len(self._table), dtype=np.uint64)
-            refill(larger, self._table)
+            self._refill(larger, self._table)
             self._table = larger
-        if stored + most_bytes > len(self._store):
+        if stored + sizes.KEPT > len(self._store):
             self._store = np.concatenate([self._store, np.zeros_like(self._store)])
-        if used + most_bytes > len(self._arena):
+        if used + sizes.KEPT > len(self._arena):
             self._arena = np.concatenate([self._arena, np.zeros_like(self._arena)])
+
+
+def _room_for_piece(size: int) -> tuple[npt.NDArray[Any], ...]:
+    """What merging a piece of `size` bytes needs: see `encode_kernel.encode`."""
+    kinds = (np.uint32, np.uint64, np.int64, np.int64)
+    return (*(np.empty(size, dtype=k) for k in kinds), np.empty(3 * size, dtype=np.uint64))
 
 
 def _slices(borders: Borders) -> Iterator[tuple[int, int]]:

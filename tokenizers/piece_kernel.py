@@ -12,6 +12,7 @@ from numba import types
 
 from corpusmill.stages.compiled import array, kernel, out
 
+from .kernel_sizes import AHEAD, COLUMNS, FRONT_ROWS
 from .split_kernel import char_at, piece_end
 from .steps import ASK, BEFORE, END, HERE, LINES, ROW
 from .wide import fetch, load8, load64
@@ -21,12 +22,6 @@ _U8, _U16, _I64, _U64 = types.uint8, types.uint16, types.int64, types.uint64
 WALK = (array(_U8), array(_U16), array(_U8), array(_U8), _I64, _I64)
 """Types of what `splits.walk_of` gives."""
 
-AHEAD = 256
-"""Pieces that are looked at before the first of them is looked up."""
-
-ROOM = AHEAD + 2
-"""Pieces that `cut` may find when it was to stop at `AHEAD`: a character ends up to three."""
-
 WIDE = 16
 """Bytes that are read where a piece begins; near the end of the data, fewer, one by one."""
 
@@ -35,13 +30,6 @@ EXACT = 15
 
 LONG = np.uint64(0xFF << 56)
 """Highest byte of the second number of longer pieces; the first is a hash then."""
-
-COLUMNS = 4
-"""Of a table of pieces, a row a piece: its two numbers first. The second is 0 where none is."""
-
-FRONT_ROWS = 1 << 13
-"""Rows for the pieces seen last, in front of a table that is too large for the processor's nearer
-memories: nine pieces in ten are found here."""
 
 _1, _2, _3, _8, _56, _64 = (np.uint64(n) for n in (1, 2, 3, 8, 56, 64))
 _FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -186,4 +174,5 @@ def refill(table, older):  # type: ignore[no-untyped-def]
             while table[(place << _2) + _1]:
                 place = (place + _1) & mask
             begin = np.int64(place) * COLUMNS
-            table[begin : begin + COLUMNS] = older[row : row + COLUMNS]
+            for column in range(COLUMNS):
+                table[begin + column] = older[row + column]

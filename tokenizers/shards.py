@@ -40,12 +40,14 @@ from corpusmill.pipeline.stage import Asset, AuxPhase, Sink
 
 from . import formats
 from .audit import BenchmarkSearch, check_shard, merge_hits
-from .encode import load
+from .encode import Lengths, load
 from .formats import locate, read_shard
 from .sampling import rule_columns
 from .streams import PROVENANCE, Stream, empty_tokens, placed_table, token_table
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from corpusmill.pipeline.context import TaskContext
 
 TOKENIZER_STEP = "tokenizer"
@@ -113,6 +115,7 @@ class Shards(Sink):
         documents = tokens = 0
         columns: set[str] = set()
         seen: set[str] = set()
+        sources: dict[str, dict[str, int]] = {}
         ctx.write("tokens", empty_tokens())
         for piece in ctx.batches("docs", partition=ctx.index):
             documents += piece.num_rows
@@ -129,6 +132,7 @@ class Shards(Sink):
                 continue
             kept = piece if len(rows) == piece.num_rows else piece.take(rows)
             ids, lengths = encoder.encode_column(kept.column("text"))
+            _add_sizes(sources, kept, lengths)
             names = kept.column("id").to_pylist()
             table = token_table(
                 names, [domains[i] for i in rows], ids, lengths,
@@ -140,6 +144,7 @@ class Shards(Sink):
         ctx.note("documents", documents)
         ctx.note("counts", counts)
         ctx.note("tokens", tokens)
+        ctx.note("sources", sources)
         ctx.note("invalid_texts", encoder.invalid)
         ctx.note("columns", sorted(columns))
 
@@ -325,6 +330,26 @@ class Shards(Sink):
         ctx.note("documents_ended", ended)
         ctx.note("shards", len(shards))
         ctx.note("warnings", plan["warnings"])
+
+
+def _add_sizes(into: dict[str, dict[str, int]], docs: pa.Table, lengths: Lengths) -> None:
+    """Adds documents, bytes of text and tokens (with the end-of-text of each) by source."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if "source" not in docs.column_names:
+        return
+    sizes = pa.table({
+        "source": docs["source"], "bytes": pc.binary_length(docs["text"]), "tokens": lengths + 1,
+    })  # fmt: skip
+    sums = sizes.group_by("source", use_threads=False).aggregate(
+        [("bytes", "count"), ("bytes", "sum"), ("tokens", "sum")]
+    )
+    for row in sums.to_pylist():
+        mine = into.setdefault(row["source"], {"documents": 0, "bytes": 0, "tokens": 0})
+        mine["documents"] += row["bytes_count"]
+        mine["bytes"] += row["bytes_sum"]
+        mine["tokens"] += row["tokens_sum"]
 
 
 def _sum_lists(notes: Iterable[Mapping[str, list[int]]]) -> dict[str, list[int]]:

@@ -22,6 +22,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from .kernel_sizes import COLUMNS
 from .unicode_16 import ADDED
 
 Split = Literal["gpt2", "gpt4", "llama3", "o200k", "qwen2", "digits1", "digits2"]
@@ -134,7 +135,7 @@ def walk_of(split: str) -> Walk:
 def count_pieces(texts: Iterable[str], split: str) -> Counts:
     """How often each piece occurs in `texts`, in the order in which they are first seen."""
     from .count_kernel import count_pieces as count
-    from .piece_kernel import COLUMNS, refill
+    from .piece_kernel import refill
 
     walk = walk_of(split)
     table = np.zeros(COLUMNS << 18, dtype=np.uint64)

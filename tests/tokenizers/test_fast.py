@@ -126,7 +126,7 @@ def test_columns_and_invalid_bytes(
     assert slow.encode_column(column)[0].tolist() == expected
     said = slow.encode_column(broken)[0].tolist()
     assert (slow.decode(said), slow.invalid) == ("a\ufffdbgut ü", 1)
-    monkeypatch.setattr(bpe_engine, "LOOPS_FROM", 1)
+    monkeypatch.setattr(bpe_engine, "COMPILED_FROM", 1)
     quick = load(tokenizer.files())
     assert isinstance(quick, BpeEncoder)
     ids, lengths = quick.encode_column(column)
@@ -143,12 +143,12 @@ def test_columns_and_invalid_bytes(
 @pytest.mark.slow
 def test_other_ids_are_an_error(tokenizer: MemoryContext, monkeypatch: pytest.MonkeyPatch) -> None:
     raw = tokenizer.files()["tokenizer/tokenizer.json"].read_bytes()
-    monkeypatch.setattr(bpe_engine, "LOOPS_FROM", 1)
+    monkeypatch.setattr(bpe_engine, "COMPILED_FROM", 1)
     made = fast.Loops.__init__
 
     def wrong(self: fast.Loops, *args: Any) -> None:
         made(self, *args)
-        self._made[300] += 1
+        self._merges[3][300] += 1
 
     monkeypatch.setattr(fast.Loops, "__init__", wrong)
     with pytest.raises(IntegrityError, match="do not give Hugging Face's ids for"):
@@ -185,9 +185,14 @@ def test_little_text_keeps_to_the_reference(
     tokenizer: MemoryContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     raw = tokenizer.files()["tokenizer/tokenizer.json"].read_bytes()
-    assert BpeEngine(raw).loops(bpe_engine.LOOPS_FROM - 1, lambda: []) is None
+    least, most = bpe_engine.LOOPS_FROM, bpe_engine.COMPILED_FROM
+    assert BpeEngine(raw).loops(least - 1, lambda: []) is None
+    monkeypatch.setattr(fast, "compiled", lambda: False)
+    assert BpeEngine(raw).loops(most - 1, lambda: []) is None
+    monkeypatch.setattr(fast, "compiled", lambda: True)
+    assert BpeEngine(raw).loops(least, lambda: []) is not None
     monkeypatch.setenv("CORPUSMILL_ENCODER", "reference")
-    assert BpeEngine(raw).loops(bpe_engine.LOOPS_FROM, lambda: []) is None
+    assert BpeEngine(raw).loops(most, lambda: []) is None
     monkeypatch.setenv("CORPUSMILL_ENCODER", "fastest")
     with pytest.raises(ConfigError, match="CORPUSMILL_ENCODER='fastest' is not known"):
         BpeEngine(raw)
