@@ -78,6 +78,20 @@ def order_marks(pend, spare, places, count, ccc):  # type: ignore[no-untyped-def
         pend[i] = spare[i]
 
 
+@kernel(types.UniTuple(_I64, 2)(array(_U8), _I64))
+def decode(data, i):  # type: ignore[no-untyped-def]
+    """Code point and width of the character that begins at ``data[i]``, not an ASCII one."""
+    code = np.int64(data[i])
+    if code < 0xE0:
+        return (code & 0x1F) << 6 | (data[i + 1] & 0x3F), 2
+    if code < 0xF0:
+        return (code & 0x0F) << 12 | (data[i + 1] & 0x3F) << 6 | (data[i + 2] & 0x3F), 3
+    return (
+        (code & 0x07) << 18 | (data[i + 1] & 0x3F) << 12
+        | (data[i + 2] & 0x3F) << 6 | (data[i + 3] & 0x3F)
+    ), 4  # fmt: skip
+
+
 @kernel(
     _U64(array(_U8), _I64, _I64, array(_U8), array(_U8), array(_U16), array(_U32), array(_U32),
          out(_U32), out(_U32), out(_I64))
@@ -91,20 +105,10 @@ def fold_hash(  # type: ignore[no-untyped-def]
     i = first
     while i < stop:
         code = np.int64(data[i])
-        if code < 0x80:
-            i += 1
-        elif code < 0xE0:
-            code = (code & 0x1F) << 6 | (data[i + 1] & 0x3F)
-            i += 2
-        elif code < 0xF0:
-            code = (code & 0x0F) << 12 | (data[i + 1] & 0x3F) << 6 | (data[i + 2] & 0x3F)
-            i += 3
-        else:
-            code = (
-                (code & 0x07) << 18 | (data[i + 1] & 0x3F) << 12
-                | (data[i + 2] & 0x3F) << 6 | (data[i + 3] & 0x3F)
-            )  # fmt: skip
-            i += 4
+        width = 1
+        if code >= 0x80:
+            code, width = decode(data, i)
+        i += width
         if flags[code] & IGNORABLE:
             continue
         sequence = np.int64(fold[code])
@@ -132,20 +136,6 @@ def fold_hash(  # type: ignore[no-untyped-def]
             mark = np.int64(pend[j])
             h = step(h, _IOTA if mark == _IOTA_SUBSCRIPT else mark)
     return mix(h)
-
-
-@kernel(types.UniTuple(_I64, 2)(array(_U8), _I64))
-def decode(data, i):  # type: ignore[no-untyped-def]
-    """Code point and width of the character that begins at ``data[i]``, not an ASCII one."""
-    code = np.int64(data[i])
-    if code < 0xE0:
-        return (code & 0x1F) << 6 | (data[i + 1] & 0x3F), 2
-    if code < 0xF0:
-        return (code & 0x0F) << 12 | (data[i + 1] & 0x3F) << 6 | (data[i + 2] & 0x3F), 3
-    return (
-        (code & 0x07) << 18 | (data[i + 1] & 0x3F) << 12
-        | (data[i + 2] & 0x3F) << 6 | (data[i + 3] & 0x3F)
-    ), 4  # fmt: skip
 
 
 @kernel(types.Tuple((_U64, _I64, _BOOL))(_U64, _I64, _BOOL, array(_U64), _I64))
@@ -416,20 +406,10 @@ def lines(  # type: ignore[no-untyped-def]
             while i < stop and data[i] != 10 and data[i] != 13:
                 code = np.int64(data[i])
                 at = i
-                if code < 0x80:
-                    i += 1
-                elif code < 0xE0:
-                    code = (code & 0x1F) << 6 | (data[i + 1] & 0x3F)
-                    i += 2
-                elif code < 0xF0:
-                    code = (code & 0x0F) << 12 | (data[i + 1] & 0x3F) << 6 | (data[i + 2] & 0x3F)
-                    i += 3
-                else:
-                    code = (
-                        (code & 0x07) << 18 | (data[i + 1] & 0x3F) << 12
-                        | (data[i + 2] & 0x3F) << 6 | (data[i + 3] & 0x3F)
-                    )  # fmt: skip
-                    i += 4
+                width = 1
+                if code >= 0x80:
+                    code, width = decode(data, i)
+                i += width
                 blank = flags[code] & SPACE != 0
                 if from_ < 0:
                     if blank:
