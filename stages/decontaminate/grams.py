@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
     U64 = npt.NDArray[np.uint64]
     I64 = npt.NDArray[np.int64]
+    U8 = npt.NDArray[np.uint8]
 
 COMMON: Final = 128
 """An n-gram in more entries than this proposes none, unless an entry has no rarer one."""
 
-_NEAR, _FAR = 2, 5
+_NEAR, _FAR = 2, 4
 """The filters have 2**k bits for each n-gram, or up to twice as many."""
 
 
@@ -36,15 +37,22 @@ class Candidate:
 
 class GramTable:
     """The n-grams of `entries` (sequences of word hashes). An entry is a candidate where
-    `percent[entry]` of its n-grams stand in a document."""
+    `percent[entry]` of its n-grams stand in a document: in the words that are no numbers, where
+    `numbers[entry]` is false."""
 
-    def __init__(self, entries: Sequence[U64], percent: Sequence[int]) -> None:
+    def __init__(
+        self, entries: Sequence[U64], percent: Sequence[int], numbers: Sequence[bool]
+    ) -> None:
         self._entries = len(entries)
         if not entries:
             return
+        self._numbers = np.asarray(numbers, np.bool_)
         gram, entry, at = _grams_of(entries)
-        _, inverse, counts = np.unique(gram, return_inverse=True, return_counts=True)
-        often = counts[inverse]
+        often = np.empty(len(gram), np.int64)
+        for kind in (True, False):
+            own = self._numbers[entry] == kind
+            _, inverse, counts = np.unique(gram[own], return_inverse=True, return_counts=True)
+            often[own] = counts[inverse]
         rarest = np.full(len(entries), np.iinfo(np.int64).max)
         np.minimum.at(rarest, entry, often)
         keep = (often <= COMMON) | (often == rarest[entry])
@@ -55,22 +63,28 @@ class GramTable:
         self._first = np.append(first, len(order)).astype(np.int64)
         wanted = np.bincount(entry, minlength=len(entries)) * np.asarray(percent)
         self._needed = -(-wanted // 100)
-        self._near, self._far = _filter(self._gram, _NEAR), _filter(self._gram, _FAR)
+        self._near = bit_filter(self._gram, _NEAR)
+        self._far = bit_filter(self._gram, _FAR, lowest=True)
 
-    def candidates(self, words: U64, doc_start: I64) -> Iterator[Candidate]:
-        """Those of the documents ``words[doc_start[d]:doc_start[d + 1]]``, in their order."""
+    def candidates(self, words: U64, flags: U8, begin: I64, stop: I64) -> Iterator[Candidate]:
+        """Those of the documents ``words[begin[d]:stop[d]]``, in their order; `flags` as in
+        `corpusmill.stages.words.WordTable`."""
         if not self._entries:
             return
-        at, slot = self._look_up(words, doc_start)
+        at, slot, over = self._look_up(words, flags, begin, stop)
         if not len(at):
             return
         many = self._first[slot + 1] - self._first[slot]
         source = np.repeat(np.arange(len(at)), many)
         step = np.arange(len(source)) - np.repeat(np.cumsum(many) - many, many)
         posting = self._first[slot][source] + step
+        fits = ~(over[source] & self._numbers[self._posting_entry[posting]])
+        source, posting = source[fits], posting[fits]
+        if not len(source):
+            return
         entry, entry_at = self._posting_entry[posting], self._posting_at[posting]
         at = at[source]
-        document = np.searchsorted(doc_start, at, side="right") - 1
+        document = np.searchsorted(begin, at, side="right") - 1
         order = np.lexsort((entry_at, at, entry, document))
         entry, entry_at, at, document = entry[order], entry_at[order], at[order], document[order]
         border = np.flatnonzero(np.diff(document) | np.diff(entry)) + 1
@@ -81,20 +95,26 @@ class GramTable:
         for low, high in zip(first[enough].tolist(), last[enough].tolist(), strict=True):
             number, own = int(entry[low]), int(document[low])
             if len(np.unique(entry_at[low:high])) >= self._needed[number]:
-                places = at[low:high] - doc_start[own]
+                places = at[low:high] - begin[own]
                 yield Candidate(own, number, places, entry_at[low:high])
 
-    def _look_up(self, words: U64, doc_start: I64) -> tuple[I64, I64]:
-        """The places in `words` where an n-gram of the table begins, and its number there."""
-        from .grams_kernel import passing
+    def _look_up(
+        self, words: U64, flags: U8, begin: I64, stop: I64
+    ) -> tuple[I64, I64, npt.NDArray[np.bool_]]:
+        """The places in `words` where an n-gram of the table begins, its number there, and
+        whether numbers were left out of it."""
+        from . import grams_kernel as kernel
 
-        at, gram = np.empty(len(words), np.int64), np.empty(len(words), np.uint64)
-        n = passing(words, doc_start, self._near, self._far, at, gram)
+        at, gram = np.empty(2 * len(words), np.int64), np.empty(2 * len(words), np.uint64)
+        rows = kernel.in_a_row(words, begin, stop, self._near, at, gram)
+        every = kernel.over_numbers(words, flags, begin, stop, self._near, rows, at, gram)
+        plain = kernel.thinned(self._far, 0, rows, 0, at, gram)
+        n = kernel.thinned(self._far, rows, every, plain, at, gram)
         at, gram = at[:n], gram[:n]
         slot = np.searchsorted(self._gram, gram)
         slot[slot == len(self._gram)] = 0
-        hit = self._gram[slot] == gram
-        return at[hit], slot[hit]
+        hit = np.flatnonzero(self._gram[slot] == gram)
+        return at[hit], slot[hit], hit >= plain
 
 
 def _grams_of(entries: Sequence[U64]) -> tuple[U64, I64, I64]:
@@ -109,10 +129,12 @@ def _grams_of(entries: Sequence[U64]) -> tuple[U64, I64, I64]:
     return gram[inside], entry[inside], at[inside]
 
 
-def _filter(gram: U64, each: int) -> npt.NDArray[np.uint8]:
-    """A bit for each value of the highest bits of `gram`, 2**`each` of them a gram or more."""
-    size = max(4, len(gram).bit_length() + each)
-    index = (gram >> np.uint64(64 - size)).astype(np.int64)
+def bit_filter(hashes: U64, each: int, *, lowest: bool = False) -> U8:
+    """A bit for each value of the highest bits of `hashes`, or the lowest; 2**`each` of them a
+    hash, or up to twice as many."""
+    size = max(4, len(hashes).bit_length() + each)
+    values = hashes & np.uint64((1 << size) - 1) if lowest else hashes >> np.uint64(64 - size)
+    index = values.astype(np.int64)
     bits = np.zeros(1 << (size - 3), np.uint8)
     np.bitwise_or.at(bits, index >> 3, (1 << (index & 7)).astype(np.uint8))
     return bits

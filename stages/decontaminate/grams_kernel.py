@@ -1,4 +1,4 @@
-"""The compiled loop over the n-grams of texts. Import inside functions only."""
+"""The compiled loops over the n-grams of texts. Import inside functions only."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import numpy as np
 from numba import types
 
 from corpusmill.stages.compiled import array, kernel, out
+from corpusmill.stages.words import ALL_DIGITS
 
 from .overlap import GRAM, MIX, ODD
 
 _U8, _I64, _U64 = types.uint8, types.int64, types.uint64
 _A, _B, _C, _D, _E = (np.uint64(factor) for factor in ODD)
 _1, _2, _3, _4, _7 = (np.uint64(n) for n in (1, 2, 3, 4, 7))
+_NUMBER = np.uint8(ALL_DIGITS)
 
 
 @kernel(_U64(array(_U8)))
@@ -25,37 +27,76 @@ def shift_of(bits):  # type: ignore[no-untyped-def]
     return shift
 
 
-@kernel(_I64(array(_U8), _U64))
+@kernel(_I64(array(_U8), _U64), inline=True)
 def has_bit(bits, index):  # type: ignore[no-untyped-def]
     return (bits[index >> _3] >> (index & _7)) & 1
 
 
-@kernel(_I64(array(_U64), array(_I64), array(_U8), array(_U8), out(_I64), out(_U64)))
-def passing(words, doc_start, near, far, at, gram):  # type: ignore[no-untyped-def]
-    """Fills `at` and `gram` with the places and hashes of the n-grams whose bit is set in both
-    filters, and returns their number. The hash is that of `overlap.grams`.
-
-    A look into `far`, which no cache holds, costs ten times one into `near`: so it comes second,
-    in a loop of its own where the looks do not wait for each other.
-    """
-    near_shift, far_shift = shift_of(near), shift_of(far)
+@kernel(_I64(array(_U64), array(_I64), array(_I64), array(_U8), out(_I64), out(_U64)))
+def in_a_row(words, begin, stop, near, at, gram):  # type: ignore[no-untyped-def]
+    """Fills `at` and `gram` with the places and hashes of the n-grams whose bit is set in `near`,
+    and returns their number. The hash is that of `overlap.grams`."""
+    shift = shift_of(near)
     n = 0
-    for d in range(len(doc_start) - 1):
-        if doc_start[d + 1] - doc_start[d] < GRAM:
+    for d in range(len(begin)):
+        if stop[d] - begin[d] < GRAM:
             continue
-        first = np.uint64(doc_start[d])
+        first = np.uint64(begin[d])
         a, b, c, e = words[first], words[first + _1], words[first + _2], words[first + _3]
-        for p in range(first, np.uint64(doc_start[d + 1]) - _4):
+        for p in range(first, np.uint64(stop[d]) - _4):
             f = words[p + _4]
             total = a * _A + b * _B + c * _C + e * _D + f * _E
             a, b, c, e = b, c, e, f
             total = (total ^ (total >> MIX)) * _A
             at[n] = p
             gram[n] = total
-            n += has_bit(near, total >> near_shift)
-    kept = 0
-    for k in range(n):
-        at[kept] = at[k]
-        gram[kept] = gram[k]
-        kept += has_bit(far, gram[k] >> far_shift)
-    return kept
+            n += has_bit(near, total >> shift)
+    return n
+
+
+@kernel(
+    _I64(array(_U64), array(_U8), array(_I64), array(_I64), array(_U8), _I64, out(_I64), out(_U64))
+)
+def over_numbers(words, flags, begin, stop, near, n, at, gram):  # type: ignore[no-untyped-def]
+    """The same of the n-grams that have numbers between their words, those left out; filled in
+    behind `n` others. Returns the number of all."""
+    shift = shift_of(near)
+    odd = (_A, _B, _C, _D, _E)
+    for d in range(len(begin)):
+        number = begin[d] - GRAM  # where the last one stands, or so far before that it is none
+        for p in range(begin[d], stop[d]):
+            if flags[p] & _NUMBER:
+                number = p
+                continue
+            if p - number >= GRAM:
+                continue
+            total = np.uint64(0)
+            missing = GRAM
+            q = p + 1
+            while missing and q > begin[d]:
+                q -= 1
+                if not flags[q] & _NUMBER:
+                    missing -= 1
+                    total += words[q] * odd[missing]
+            if missing == 0:
+                total = (total ^ (total >> MIX)) * _A
+                at[n] = q
+                gram[n] = total
+                n += has_bit(near, total >> shift)
+    return n
+
+
+@kernel(_I64(array(_U8), _I64, _I64, _I64, out(_I64), out(_U64)))
+def thinned(far, first, last, to, at, gram):  # type: ignore[no-untyped-def]
+    """Moves those of ``first:last`` whose bit is set in `far` to `to` and on; returns where they
+    end. The lowest bits of a hash number those of `far`, so that it is no finer `near`.
+
+    A look into `far`, which no cache holds, costs ten times one into `near`: so it comes second,
+    in a loop of its own where the looks do not wait for each other.
+    """
+    mask = np.uint64(8 * len(far) - 1)
+    for k in range(first, last):
+        at[to] = at[k]
+        gram[to] = gram[k]
+        to += has_bit(far, gram[k] & mask)
+    return to

@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corpusmill.pipeline.errors import AssetError, ConfigError
-from corpusmill.stages.words import ALL_DIGITS, WordTable, picked, tokenise
+from corpusmill.stages.words import ALL_DIGITS, WordTable, tokenise
 
 from .benchmarks import Benchmark
 from .grams import GramTable
@@ -89,6 +89,16 @@ class Coverage:
     found: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Documents ``begin[d]:stop[d]`` of a table, those of ``texts[d]`` of the texts searched."""
+
+    table: WordTable
+    texts: Sequence[int]
+    begin: I64
+    stop: I64
+
+
 class ContaminationIndex:
     """The items of some benchmarks, ready to be looked for. Build it once a process."""
 
@@ -105,8 +115,11 @@ class ContaminationIndex:
         if rules.paraphrase_words:
             long = [(n, e.words) for n, e in enumerate(entries) if e.kind == "long" and e.numbers]
             self._paraphrases = Paraphrases(long, vocabulary.stems, rules)
-        self._with_numbers = self._table([n for n, e in enumerate(entries) if e.numbers])
-        self._without = self._table([n for n, e in enumerate(entries) if not e.numbers])
+        self._grams = GramTable(
+            [e.words for e in entries],
+            [100 if e.exact else rules.candidate_percent for e in entries],
+            [e.numbers for e in entries],
+        )
 
     @classmethod
     def build(
@@ -126,70 +139,65 @@ class ContaminationIndex:
             raise AssetError(f"no item of the benchmarks {names} is long enough to be found")
         return cls(entries, +invisible, vocabulary, rules)
 
-    def _table(self, numbers: list[int]) -> tuple[list[int], GramTable]:
-        chosen = [self.entries[n] for n in numbers]
-        percent = [100 if e.exact else self.rules.candidate_percent for e in chosen]
-        return numbers, GramTable([e.words for e in chosen], percent)
-
     def find(self, texts: Sequence[str], table: WordTable | None = None) -> list[list[Hit]]:
         """The items in each text, by where they start; every item at most once a text. `table`:
         the words of `texts`, where they are known."""
         plain = [unmarked(text) for text in texts]
-        table = _words(texts, plain, table)
-        best: dict[tuple[int, str, str], Match] = {}
-        for document, entry, match in self._matches(table):
-            key = document, entry.benchmark, entry.item
-            known = best.setdefault(key, match)
-            best[key] = min(known, match, key=lambda m: (METHODS.index(m.method), -m.coverage))
-        self._add_paraphrases(table, best)
         found: list[list[Hit]] = [[] for _ in texts]
-        for (document, benchmark, item), match in best.items():
-            raw = plain[document].encode("utf-8", "surrogatepass")
-            first = int(table.doc_start[document])
-            start, end = (
-                len(raw[: int(b)].decode("utf-8", "surrogatepass"))
-                for b in (table.start[first + match.start], table.end[first + match.end - 1])
-            )
-            hit = Hit(benchmark, item, match.method, match.coverage, start, end)
-            found[document].append(hit)
+        for part in _parts(texts, plain, table):
+            for document, hit in self._hits(part, plain):
+                found[part.texts[document]].append(hit)
         for hits in found:
             hits.sort(key=lambda h: (h.start, h.benchmark, h.item))
         return found
 
-    def _matches(self, table: WordTable) -> Iterator[tuple[int, Entry, Match]]:
-        """(document, form, where) of every form found, places in words of the document."""
-        yield from self._found_in(self._with_numbers, table.hash, table.doc_start)
-        place = np.flatnonzero((table.flags & ALL_DIGITS) == 0)
-        start = np.searchsorted(place, table.doc_start)
-        for document, entry, m in self._found_in(self._without, table.hash[place], start):
-            own = place[start[document] : start[document + 1]] - table.doc_start[document]
-            yield (
-                document, entry,
-                Match(m.method, m.coverage, int(own[m.start]), int(own[m.end - 1]) + 1),
+    def _hits(self, part: _Part, plain: Sequence[str]) -> Iterator[tuple[int, Hit]]:
+        """(document of `part`, what is found in it)."""
+        best: dict[tuple[int, str, str], Match] = {}
+        for document, entry, match in self._matches(part):
+            key = document, entry.benchmark, entry.item
+            known = best.setdefault(key, match)
+            best[key] = min(known, match, key=lambda m: (METHODS.index(m.method), -m.coverage))
+        self._add_paraphrases(part, best)
+        for (document, benchmark, item), match in best.items():
+            raw = plain[part.texts[document]].encode("utf-8", "surrogatepass")
+            first = int(part.begin[document])
+            start, end = (
+                len(raw[: int(b)].decode("utf-8", "surrogatepass"))
+                for b in (
+                    part.table.start[first + match.start], part.table.end[first + match.end - 1]
+                )
             )  # fmt: skip
+            yield document, Hit(benchmark, item, match.method, match.coverage, start, end)
 
-    def _found_in(
-        self, numbered: tuple[list[int], GramTable], words: U64, start: I64
-    ) -> Iterator[tuple[int, Entry, Match]]:
-        numbers, grams = numbered
-        for c in grams.candidates(words, start):
-            entry = self.entries[numbers[c.entry]]
-            own = words[start[c.document] : start[c.document + 1]]
-            match = self._judge.verdict(entry, own, c.places, c.entry_places)
+    def _matches(self, part: _Part) -> Iterator[tuple[int, Entry, Match]]:
+        """(document, form, where) of every form found, places in words of the document."""
+        words, flags = part.table.hash, part.table.flags
+        for c in self._grams.candidates(words, flags, part.begin, part.stop):
+            entry = self.entries[c.entry]
+            here = slice(int(part.begin[c.document]), int(part.stop[c.document]))
+            if entry.numbers:
+                match = self._judge.verdict(entry, words[here], c.places, c.entry_places)
+            else:
+                kept = np.flatnonzero((flags[here] & ALL_DIGITS) == 0)
+                places = np.searchsorted(kept, c.places)
+                match = self._judge.verdict(entry, words[here][kept], places, c.entry_places)
+                if match is not None:
+                    start, end = int(kept[match.start]), int(kept[match.end - 1]) + 1
+                    match = Match(match.method, match.coverage, start, end)
             if match is not None:
                 yield c.document, entry, match
 
-    def _add_paraphrases(self, table: WordTable, best: dict[tuple[int, str, str], Match]) -> None:
+    def _add_paraphrases(self, part: _Part, best: dict[tuple[int, str, str], Match]) -> None:
         """The words of a text tell one item: of items that are alike, the one found first."""
         if self._paraphrases is None:
             return
-        told = self._paraphrases.find(table)
+        told = self._paraphrases.find(part.table.hash, part.begin, part.stop)
         taken: dict[int, list[Match]] = {}
         for (document, _, _), match in best.items():
             taken.setdefault(document, []).append(match)
         for m in sorted(told, key=lambda m: (-m.share, m.document, m.number)):
-            first = int(table.doc_start[m.document])
-            match = Match("paraphrase", m.share, m.start - first, m.end - first)
+            match = Match("paraphrase", m.share, m.start, m.end)
             others = taken.setdefault(m.document, [])
             if not any(_mostly_in(match, other) for other in others):
                 entry = self.entries[m.number]
@@ -202,18 +210,20 @@ def _mostly_in(match: Match, other: Match) -> bool:
     return 2 * shared > match.end - match.start
 
 
-def _words(texts: Sequence[str], plain: Sequence[str], table: WordTable | None) -> WordTable:
-    """The words of `plain`. `table` has those of `texts`, some of which are the same."""
+def _parts(texts: Sequence[str], plain: Sequence[str], table: WordTable | None) -> Iterator[_Part]:
+    """The words of `plain`, of every text in one of the parts. `table` has those of `texts`, some
+    of which are the same."""
     if table is None:
-        return tokenise(plain)
+        whole = tokenise(plain)
+        yield _Part(whole, range(len(texts)), whole.doc_start[:-1], whole.doc_start[1:])
+        return
     changed = [n for n, (text, own) in enumerate(zip(texts, plain, strict=True)) if text != own]
-    if not changed:
-        return table
-    again = tokenise([plain[n] for n in changed])
-    places = [(table, n) for n in range(len(texts))]
-    for at, n in enumerate(changed):
-        places[n] = again, at
-    return picked(places)
+    begin, stop = table.doc_start[:-1], table.doc_start[1:].copy()
+    stop[changed] = begin[changed]
+    yield _Part(table, range(len(texts)), begin, stop)
+    if changed:
+        again = tokenise([plain[n] for n in changed])
+        yield _Part(again, changed, again.doc_start[:-1], again.doc_start[1:])
 
 
 def coverage_report(

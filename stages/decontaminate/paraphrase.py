@@ -28,9 +28,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from corpusmill.stages.words import WordTable, tokenise
+from corpusmill.stages.words import tokenise
 
 from . import overlap, stems
+from .grams import bit_filter
 from .rules import Rules
 
 if TYPE_CHECKING:
@@ -53,6 +54,9 @@ _ANCHOR_PERCENT: Final = 45
 _TAIL: Final = 8
 """Words after the last anchor that still belong to the window."""
 
+_FILTER_BITS: Final = 4
+"""The filter of anchors has 2**k bits for each of their forms, or up to twice as many."""
+
 _JUDGED: Final = 64
 """Windows of one item in one document that are judged, those that hold most of it."""
 
@@ -62,7 +66,8 @@ _ENGLISH_PERCENT: Final = 55
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A paraphrase of entry `number` in words ``start:end`` of the table; `share` of its rarity."""
+    """A paraphrase of entry `number` in words ``start:end`` of a document; `share` of its
+    rarity."""
 
     document: int
     number: int
@@ -96,13 +101,11 @@ class Paraphrases:
             np.array([class_of[stem_of[w]] for w in words.tolist()], np.int32)
             for _, words in self.items
         ]
-        self._make_table(used, class_of, {h: s for h, s in stem_of.items() if s in class_of})
-        self._make_postings(len(used))
         self._kernel = paraphrase_kernel
+        self._make_postings(len(used))
+        self._make_table(used, class_of, {h: s for h, s in stem_of.items() if s in class_of})
 
     def _make_table(self, used: list[str], class_of: dict[str, int], own: dict[int, str]) -> None:
-        from .paraphrase_kernel import fill
-
         words, classes = [], []
         for name in used:
             for form in stems.forms(name):
@@ -116,9 +119,11 @@ class Paraphrases:
         hashes = np.concatenate([np.array(list(own), np.uint64), tokenise(words).hash])
         values = np.array([*(class_of[name] for name in own.values()), *classes], np.int32)
         unique, first = np.unique(hashes, return_index=True)
-        size = 1 << max(4, (2 * len(unique)).bit_length())
-        self._keys, self._values = np.zeros(size, np.uint64), np.full(size, -1, np.int32)
-        fill(unique, values[first], self._keys, self._values)
+        values = values[first]
+        self._slots = np.zeros(1 << max(4, (2 * len(unique)).bit_length()), np.uint64)
+        self._kernel.fill(unique, values, self._slots)
+        anchors = np.diff(self._post_first)[values] > 0
+        self._filter = bit_filter(unique[anchors], _FILTER_BITS)
 
     def _make_postings(self, classes: int) -> None:
         count = len(self._sequences)
@@ -131,7 +136,8 @@ class Paraphrases:
         self._class_first = np.searchsorted(item, np.arange(count + 1)).astype(np.int64)
         self._class_bits = bits.astype(np.int32)
         self._total = np.bincount(item, bits, minlength=count).astype(np.int32)
-        self._width = (sizes * 5 // 4 + 10).astype(np.int32)
+        width = np.minimum(sizes * 5 // 4 + 10, self._kernel.WIDEST)
+        self._width = width.astype(np.int32)
 
         holders = np.bincount(own, minlength=classes)[own]
         fit = np.flatnonzero((holders <= _HOLDERS) & (bits >= _ANCHOR_BITS))
@@ -146,42 +152,50 @@ class Paraphrases:
         rest = np.cumsum(rarity[:, ::-1], axis=1)[:, ::-1]
         rarity[(rest <= spare[:, None]) & (rarity > 0)] *= -1
         self._needed = (needed + np.minimum(rarity, 0).sum(axis=1)).astype(np.int32)
-        self._anchor_bits = np.maximum(rarity, 0).astype(np.int32)
-        used = self._anchor_bits[item[fit], slot] > 0
+        used = rarity[item[fit], slot] > 0
         fit, slot = fit[used], slot[used]
+        self._class_anchor = np.zeros(len(own), np.int32)
+        self._class_anchor[fit] = bits[fit]
 
         order = np.argsort(own[fit], kind="stable")
         fit, slot = fit[order], slot[order]
         self._post_first = np.searchsorted(own[fit], np.arange(classes + 1)).astype(np.int64)
-        self._post_item, self._post_slot = item[fit].astype(np.int32), slot.astype(np.int32)
+        self._postings = ((item[fit] << self._kernel.SLOT_BITS) | slot).astype(np.uint64)
 
-    def find(self, table: WordTable) -> list[Match]:
-        """Every item at most once a document, where most of it is, by document and entry."""
-        if not self.items or not len(table):
+    def find(self, words: U64, begin: I64, stop: I64) -> list[Match]:
+        """Every item at most once in each document ``words[begin[d]:stop[d]]``, where most of it
+        is, by document and entry."""
+        if not self.items or not len(words):
             return []
-        classes = np.empty(len(table), np.int32)
-        self._kernel.classify(table.hash, self._keys, self._values, classes)
-        rows = self._scan(table, classes)
+        rows = self._scan(words, begin, stop)
         order = np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0]))
         found = []
+        classes = np.zeros(0, np.int32)
+        known = -1
         for (document, item), windows in groupby(rows[order].tolist(), lambda r: (r[0], r[1])):
-            first, last = int(table.doc_start[document]), int(table.doc_start[document + 1])
+            first, last = int(begin[document]), int(stop[document])
+            if document != known:
+                known, classes = document, np.empty(last - first, np.int32)
+                self._kernel.classify(words[first:last], self._slots, classes)
             places = [(held, low - first, high - first) for _, _, low, high, held in windows]
-            best = self._judge(item, classes[first:last], places)
+            best = self._judge(item, classes, places)
             if best is not None:
                 share, low, high = best
-                found.append(Match(document, self.items[item][0], share, first + low, first + high))
+                found.append(Match(document, self.items[item][0], share, low, high))
         return found
 
-    def _scan(self, table: WordTable, classes: I32) -> I64:
+    def _scan(self, words: U64, begin: I64, stop: I64) -> I64:
         """The windows that hold enough of an item; see `paraphrase_kernel.scan`."""
+        at, classes = np.empty(len(words), np.int64), np.empty(len(words), np.int32)
+        n = self._kernel.anchors(words, self._filter, self._slots, self._post_first, at, classes)
+        at, classes = at[:n], classes[:n]
         room = 1024
         while True:
             rows = np.empty((room, 5), np.int64)
             n = self._kernel.scan(
-                table.doc_start, classes, self._post_first, self._post_item, self._post_slot,
-                self._anchor_bits, self._width, self._needed, self._class_first, self._class_list,
-                self._class_bits, self._total, self.rules.paraphrase_percent,
+                words, begin, stop, at, classes, self._slots, self._post_first, self._postings,
+                self._width, self._needed, self._class_first, self._class_list, self._class_bits,
+                self._class_anchor, self._total, self.rules.paraphrase_percent,
                 self.rules.paraphrase_bits, _TAIL, rows,
             )  # fmt: skip
             if n >= 0:

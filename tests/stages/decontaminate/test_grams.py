@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpusmill.stages.decontaminate.grams import COMMON, Candidate, GramTable
+from corpusmill.stages.decontaminate.grams import COMMON, Candidate, GramTable, bit_filter
 from corpusmill.stages.decontaminate.overlap import GRAM, grams
-from corpusmill.stages.words import word_hashes
+from corpusmill.stages.words import ALL_DIGITS, tokenise, word_hashes
 
 WORDS = st.lists(st.sampled_from("abc"), max_size=14)
 
 
 def candidates(
-    entries: list[list[str]], percent: list[int], documents: list[list[str]]
+    entries: list[list[str]],
+    percent: list[int],
+    documents: list[list[str]],
+    numbers: list[bool] | None = None,
 ) -> list[Candidate]:
-    table = GramTable([word_hashes(e) for e in entries], percent)
+    own = [word_hashes(e) for e in entries]
+    table = GramTable(own, percent, [True] * len(own) if numbers is None else numbers)
     start = np.cumsum([0, *map(len, documents)]).astype(np.int64)
-    words = word_hashes([word for document in documents for word in document])
-    return list(table.candidates(words, start))
+    words = tokenise([" ".join(word for document in documents for word in document)])
+    return list(table.candidates(words.hash, words.flags, start[:-1], start[1:]))
 
 
 @settings(derandomize=True, deadline=None, max_examples=60)
@@ -62,20 +67,74 @@ def test_nothing_to_look_for_or_in() -> None:
     assert candidates([list("abcde")], [20], [[], list("abcd"), list("e")]) == []
 
 
-def test_the_kernel_has_the_hash_of_overlap() -> None:
-    from corpusmill.stages.decontaminate.grams_kernel import passing
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(
+    st.lists(st.sampled_from("ab"), min_size=GRAM, max_size=7),
+    st.lists(st.lists(st.sampled_from("ab17"), max_size=16), max_size=3),
+)
+def test_numbers_hide_no_entry_that_has_none(entry: list[str], documents: list[list[str]]) -> None:
+    """As if the documents had no numbers; places are those among all words."""
+    kept = [[n for n, word in enumerate(words) if word in "ab"] for words in documents]
+    bare = [[words[n] for n in own] for words, own in zip(documents, kept, strict=True)]
+    found = candidates([entry], [50], documents, [False])
+    plain = candidates([entry], [50], bare)
+    assert [c.document for c in found] == [c.document for c in plain]
+    for one, other in zip(found, plain, strict=True):
+        pairs = sorted(zip(one.places.tolist(), one.entry_places.tolist(), strict=True))
+        there = zip(other.places.tolist(), other.entry_places.tolist(), strict=True)
+        assert pairs == sorted((kept[one.document][p], q) for p, q in there)
+
+
+def test_an_entry_with_numbers_is_not_looked_for_without_them() -> None:
+    document = [*list("abc"), "7", *list("de")]
+    assert candidates([list("abcde")], [20], [document], [True]) == []
+    (found,) = candidates([list("abcde")] * 2, [20] * 2, [document], [True, False])
+    assert (found.entry, found.places.tolist(), found.entry_places.tolist()) == (1, [0], [0])
+
+
+def test_documents_that_are_passed_over() -> None:
+    words = word_hashes(list("abcde") * 3)
+    table = GramTable([words[:5]], [100], [True])
+    begin, stop = np.array([0, 5, 10]), np.array([0, 10, 10])
+    found = table.candidates(words, np.zeros(15, np.uint8), begin, stop)
+    assert [c.document for c in found] == [1]
+
+
+def test_the_kernels_have_the_hash_of_overlap() -> None:
+    from corpusmill.stages.decontaminate import grams_kernel as kernel
 
     words = word_hashes([f"w{n}" for n in range(60)])
-    start = np.array([0, 20, 20, 23, 60], np.int64)
+    begin, stop = np.array([0, 20, 20, 23]), np.array([20, 20, 23, 60])
     every = np.full(1 << 6, 255, np.uint8)
-    at, gram = np.empty(60, np.int64), np.empty(60, np.uint64)
-    n = passing(words, start, every, every, at, gram)
+    at, gram = np.empty(120, np.int64), np.empty(120, np.uint64)
+    n = kernel.in_a_row(words, begin, stop, every, at, gram)
     inside = [*range(16), *range(23, 56)]
     assert at[:n].tolist() == inside
     assert np.array_equal(gram[:n], grams(words)[inside])
+
+    flags = np.zeros(60, np.uint8)
+    flags[[2, 3, 30]] = ALL_DIGITS
+    m = kernel.over_numbers(words, flags, begin, stop, every, n, at, gram)
+    assert at[n:m].tolist() == [0, 1, 26, 27, 28, 29]
+    left = np.delete(words, [2, 3, 30])
+    assert np.array_equal(gram[n:m], grams(left)[[0, 1, 24, 25, 26, 27]])
+
     some = every.copy()
-    some[:32] = 0  # the lower half of all hashes
-    n = passing(words, start, every, some, at, gram)
-    assert 0 < n < len(inside)
-    assert (gram[:n] >> np.uint64(63)).all()
-    assert passing(words, start, some, every, at, gram) == n
+    some[:32] = 0
+    upper = kernel.in_a_row(words, begin, stop, some, at, gram)
+    assert 0 < upper < n
+    assert (gram[:upper] >> np.uint64(63)).all()
+    assert kernel.thinned(every, 0, upper, 0, at, gram) == upper
+    odd = [int(g) & 256 for g in gram[:upper]]  # of 512 values of the lowest bits, the upper half
+    behind = kernel.thinned(some, 0, upper, 0, at, gram)
+    assert behind == sum(map(bool, odd)) > 0
+    assert (gram[:behind] & np.uint64(256)).all()
+
+
+@pytest.mark.parametrize("lowest", [False, True])
+def test_a_filter_has_the_bit_of_each_hash(lowest: bool) -> None:
+    hashes = np.array([0, 1 << 63 | 1, (1 << 63) + (1 << 62) + 5], np.uint64)
+    bits = bit_filter(hashes, 2, lowest=lowest)  # two bits for three hashes, and two more: 16
+    expected = {0, 1, 5} if lowest else {0, 8, 12}
+    assert {n for n in range(16) if bits[n >> 3] >> (n & 7) & 1} == expected
+    assert len(bits) == 2

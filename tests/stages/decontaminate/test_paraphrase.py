@@ -148,6 +148,34 @@ def test_heaviest_common(item: list[int], window: list[int], weights: list[int])
     assert heaviest_common(*arrays, np.array(weights[: len(item)], np.int64)) == best(0, 0)
 
 
+@settings(derandomize=True, deadline=None, max_examples=100)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 40_000)), min_size=3, max_size=12))
+def test_the_third_last_anchor(met: list[tuple[int, int]]) -> None:
+    """Of what is kept of an item: the place of the last anchor but two other ones, modulo 2**16."""
+    from corpusmill.stages.decontaminate.paraphrase_kernel import moved_on
+
+    state, place = np.uint64(2**64 - 1), 0
+    last: dict[int, int] = {}
+    for slot, step in met:
+        place += step
+        last[slot] = place
+        state = np.uint64(moved_on(state, np.uint64(slot), np.uint64(place % 2**16)))
+    others = sorted(last.values(), reverse=True)
+    if len(others) >= 3:
+        assert int(state) >> 32 & 0xFFFF == others[2] % 2**16
+    assert int(state) & 0xFFFF == others[0] % 2**16
+
+
+def test_a_telling_as_far_behind_as_places_are_told_apart() -> None:
+    """The second one's anchors stand 2**16 words after the first one's."""
+    filler = "nothing " * (2**16 - len(TOLD.replace("/", " ").split()))
+    (hit,) = found(TOLD + " " + filler + TOLD)
+    assert hit.method == "paraphrase"
+    part = " ".join(TOLD.split()[:12])
+    assert found(part) == []
+    assert found(part + " " + filler + part) == []
+
+
 @pytest.mark.fulldata
 @pytest.mark.parametrize(
     ("place", "least"), [(str, 0.57), (lambda t: FILLER + t + "\n" + FILLER, 0.54)]
