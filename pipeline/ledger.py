@@ -73,9 +73,11 @@ def build_ledger(run: RunFolder) -> dict[str, Any]:
         for source, flow in entry["sources"].items():
             per_source.setdefault(source, []).append({"stage": entry["step"], **_total({"": flow})})
     records = _records(stages, kept)
-    excluded = {
+    more: dict[str, dict[str, Any]] = {
         i["name"]: {"excluded": i["excluded"]} for i in plan.data["inputs"] if "excluded" in i
     }
+    for source, sizes in encoded_sizes(run, closed).items():
+        more.setdefault(source, {})["encoded"] = sizes
     return {
         "schema": SCHEMA,
         "balanced": True,
@@ -83,7 +85,7 @@ def build_ledger(run: RunFolder) -> dict[str, Any]:
         "records": records,
         "stages": stages,
         "sources": {
-            s: {"stages": rows, "distinct": _distinct(run, phases, s), **excluded.get(s, {})}
+            s: {"stages": rows, "distinct": _distinct(run, phases, s), **more.get(s, {})}
             for s, rows in sorted(per_source.items())
         },
         "products": [
@@ -98,6 +100,20 @@ def build_ledger(run: RunFolder) -> dict[str, Any]:
             for b in c["balances"]
         ],
     }
+
+
+def encoded_sizes(run: RunFolder, closed: Sequence[Phase]) -> dict[str, dict[str, int]]:
+    """By source what was encoded: ``documents``, ``bytes`` of their texts and ``tokens``, the
+    end-of-text of each among them."""
+    found: dict[str, dict[str, int]] = {}
+    for phase in closed:
+        if (phase.step, phase.aux) == ("shards", "encode"):
+            for note in run.seal(phase.name).notes():
+                for source, sizes in note.get("sources", {}).items():
+                    mine = found.setdefault(source, dict.fromkeys(sizes, 0))
+                    for key, size in sizes.items():
+                        mine[key] += size
+    return found
 
 
 def _records(stages: Sequence[Mapping[str, Any]], kept: int) -> dict[str, Any]:

@@ -75,6 +75,8 @@ def report_lines(root: Path) -> list[str]:
         first, last = entry["stages"][0], entry["stages"][-1]
         hosts = list(entry["distinct"].values())
         tail = f", about {hosts[0]['hosts']} hosts read, {hosts[-1]['hosts']} kept" if hosts else ""
+        if encoded := entry.get("encoded"):
+            tail += f"; {encoded['tokens']} tokens of {encoded['documents']} documents"
         lines.append(
             f"source {source}: {first['in']} records, {last['out']} kept; licence {licence}{tail}"
         )

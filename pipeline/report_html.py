@@ -22,6 +22,7 @@ from .planning import Plan
 from .plots import Series, bars, curve, histogram, number
 from .registry import build
 from .report import human, report_lines
+from .report_flow import reasons, waterfall
 from .report_looks import looks, overlap_tables
 from .report_models import model_cards, tokenizer_audit
 from .report_reading import dropped_pages, kept_pages, masked_pages, token_pages
@@ -71,8 +72,8 @@ def html_report(root: Path) -> str:
     both = f"{base}; {said_of(lost, 'dropped')}"
     sections = [
         ("look", "What to look at first", looks(ledger, drawn, lost, overlaps)),
-        ("flow", "From records to the kept set", _waterfall(ledger)),
-        ("reasons", "Reasons", _reasons(ledger) + overlap_tables(overlaps)),
+        ("flow", "From records to the kept set", waterfall(ledger, plan)),
+        ("reasons", "Reasons", reasons(ledger) + overlap_tables(overlaps)),
         ("signals", "Signals", _signals(kept, rejects, thresholds, both)),
         ("near", "Near misses", _near_misses(kept, rejects, thresholds, both)),
         ("made-of", "What the kept set is made of", _made_of(kept, base)),
@@ -99,43 +100,6 @@ def thresholds_of(plan: Plan) -> list[Threshold]:
 
 
 # -- sections ----------------------------------------------------------------------------------
-
-
-def _waterfall(ledger: Mapping[str, Any]) -> str:
-    records = ledger["records"]
-    dropped, errors = sum(records["dropped"].values()), sum(records["errors"].values())
-    text = (
-        f"<p>{records['in']} records read = {records['kept']} kept + {dropped} dropped + {errors} "
-        "errors: the account balances, in numbers and in id checksums.</p>"
-    )
-    stages = ledger["stages"]
-    drawn = bars(
-        [(s["stage"], s["out"], f"{s['out']} of {s['in']}") for s in stages],
-        "Documents that are left after each step",
-    )
-    text += figure(drawn, f"all {records['in']} records")
-    for source, entry in ledger["sources"].items():
-        rows = [
-            [s["stage"], s["in"], s["out"], human(s["bytes_in"]), human(s["bytes_out"])]
-            for s in entry["stages"]
-        ]
-        text += f"<h3>Source {safe(source)}</h3>"
-        text += table(["step", "in", "out", "bytes in", "bytes out"], rows)
-        if entry.get("excluded"):
-            text += f"<p>Excluded by the recipe: {safe(', '.join(entry['excluded']))}</p>"
-    return text
-
-
-def _reasons(ledger: Mapping[str, Any]) -> str:
-    rows: list[list[Any]] = []
-    for stage in ledger["stages"]:
-        for kind in ("dropped", "errors"):
-            for reason, count in stage[kind].items():
-                rows.append([
-                    stage["stage"], reason if kind == "dropped" else f"error {reason}", count,
-                    f"{count / max(stage['in'], 1):.1%}",
-                ])  # fmt: skip
-    return table(["step", "reason", "documents", "of those that came"], rows, left=2)
 
 
 def _signals(
