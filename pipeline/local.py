@@ -2,12 +2,13 @@
 
 No process pool: each slot is one child that runs the worker entry and reads tasks from its
 standard input, so a dead child is seen at once, with the task it had. Children die with this
-process (PR_SET_PDEATHSIG, and the end of their standard input).
+process (PR_SET_PDEATHSIG, and the end of their standard input). Where there is more than one slot
+they are forked from a `corpusmill.pipeline.nursery`, which has opened the phase for all of them; if
+that cannot be, each is a process that starts from nothing.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import selectors
@@ -20,10 +21,13 @@ from pathlib import Path
 
 from .backends import DIED_TWICE
 from .errors import TaskError
+from .forking import Forked, ForkServer, die_with
 
 PARENT_VARIABLE = "CORPUSMILL_PARENT"
 STOP_SECONDS = 10.0
 """What a worker gets to end by itself before it is killed."""
+_ONE_THREAD = {"JE_ARROW_MALLOC_CONF": "background_thread:false"}
+"""Keeps Arrow from starting a thread when it is imported: see `forking`."""
 _THREADS = {
     "OMP_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false",
     "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1",
@@ -33,12 +37,8 @@ _THREADS = {
 def die_with_parent() -> None:
     """Makes the kernel kill this process when the one that started it dies."""
     parent = os.environ.get(PARENT_VARIABLE)
-    if parent is None:
-        return
-    pr_set_pdeathsig = 1
-    ctypes.CDLL(None, use_errno=True).prctl(pr_set_pdeathsig, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != int(parent):  # it died before the call above
-        os._exit(1)
+    if parent is not None:
+        die_with(int(parent))
 
 
 def usable_cores() -> int:
@@ -48,7 +48,7 @@ def usable_cores() -> int:
 
 @dataclass
 class _Slot:
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[str] | Forked
     log: Path
     task: int | None = None
 
@@ -67,11 +67,18 @@ class LocalBackend:
         self.workers = workers
         self.log = log
         self.slots: list[_Slot] = []
+        self._nursery: ForkServer | None = None
 
     def __enter__(self) -> LocalBackend:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._end_slots()
+        if self._nursery is not None:
+            self._nursery.close()
+            self._nursery = None
+
+    def _end_slots(self) -> None:
         for slot in self.slots:
             if slot.process.stdin is not None:
                 slot.process.stdin.close()
@@ -87,19 +94,37 @@ class LocalBackend:
                 slot.process.stdout.close()
         self.slots = []
 
-    def _start(self) -> _Slot:
+    def _open(self, phase: str) -> None:
+        """Has the nursery open a phase; workers that live make way where that pays."""
+        if self._nursery is None:
+            program = [sys.executable, "-P", "-m", "corpusmill.pipeline.nursery"]
+            with open(self._log("nursery"), "ab") as log:
+                self._nursery = ForkServer(
+                    [*program, str(self.root / "plan.json")],
+                    environment={**_environment(), **_ONE_THREAD}, log=log,
+                )  # fmt: skip
+        if self._nursery.prepare({"phase": phase}):
+            self._end_slots()
+
+    def _log(self, name: str) -> Path:
+        if self.log is not None:
+            return Path(f"{self.log}.worker-{name}.log")
         logs = self.root / "logs"
         logs.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-P", "-m", "corpusmill.pipeline", "run-tasks"]
-        environment = {**os.environ, **_THREADS, PARENT_VARIABLE: str(os.getpid())}
-        path = logs / f"worker-{os.getpid()}-{len(self.slots)}.log"
-        if self.log is not None:
-            path = Path(f"{self.log}.worker-{len(self.slots)}.log")
+        return logs / f"worker-{os.getpid()}-{name}.log"
+
+    def _start(self, phase: str) -> _Slot:
+        path = self._log(str(len(self.slots)))
         with open(path, "ab") as log:
+            if self._nursery is not None:
+                forked = self._nursery.start({"phase": phase}, log.fileno(), text=True)
+                if forked is not None:
+                    return _Slot(forked, path)
+            command = [sys.executable, "-P", "-m", "corpusmill.pipeline", "run-tasks"]
             process = subprocess.Popen(
                 [*command, str(self.root / "plan.json"), "-"],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, bufsize=1,
-                env=environment,
+                env=_environment(),
             )  # fmt: skip
         return _Slot(process, path)
 
@@ -111,6 +136,8 @@ class LocalBackend:
         A task whose process died (killed, out of memory, crashed) is run once more alone.
         """
         errors: dict[int, str] = {}
+        if self.workers > 1:
+            self._open(phase)
         died = self._round(phase, list(tasks), self.workers, errors, progress, len(tasks))
         for task in sorted(died):
             again = self._round(phase, [task], 1, errors, progress, len(tasks))
@@ -125,7 +152,7 @@ class LocalBackend:
         waiting = sorted(waiting, reverse=True)
         died: dict[int, str] = {}
         while len(self.slots) < min(width, len(waiting)):
-            self.slots.append(self._start())
+            self.slots.append(self._start(phase))
         slots = self.slots[:width]
         done = total - len(waiting)
         with selectors.DefaultSelector() as selector:
@@ -150,7 +177,7 @@ class LocalBackend:
                     if slot.task is not None:
                         died[slot.task] = _ending(code, slot.log)
                     slot.process.stdout.close()
-                    fresh = self._start()
+                    fresh = self._start(phase)
                     self.slots[self.slots.index(slot)] = fresh
                     slots[slots.index(slot)] = fresh
                     selector.register(fresh.process.stdout or 0, selectors.EVENT_READ, fresh)
@@ -168,6 +195,10 @@ class LocalBackend:
             slot.process.stdin.flush()
         except BrokenPipeError:
             return  # it died: its closed standard output is seen by the selector
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, **_THREADS, PARENT_VARIABLE: str(os.getpid())}
 
 
 def _ending(code: int, log: Path) -> str:

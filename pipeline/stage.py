@@ -67,6 +67,15 @@ class Stage:
     def setup(self) -> None:
         """Load what `apply` needs. Called once a process, before the first batch."""
 
+    def prepare(self) -> bool:
+        """Called in place of `setup` in a process that workers will be forked from. Returns
+        whether that was all of it; if not, `setup` is called in each of them. By default it is
+        `setup`, and nothing for a stage that has something to `close`."""
+        if type(self).close is not Stage.close:
+            return False
+        self.setup()
+        return True
+
     def apply(self, batch: Sequence[Any]) -> list[Outcome]:
         """One outcome for each page or document, in order. Kept ones may be changed in place.
 

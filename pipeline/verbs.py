@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -173,7 +171,8 @@ def run_tasks(options: Namespace) -> int:
 
 def _run_tasks(options: Namespace) -> int:
     from .planning import Plan
-    from .worker import parse_tasks, serve
+    from .serving import reports, serve, serve_input
+    from .worker import Worker, parse_tasks
 
     path = Path(options.plan).resolve()
     made = Plan.load(path)
@@ -183,8 +182,7 @@ def _run_tasks(options: Namespace) -> int:
             hint="another plan took its place since; nothing was done",
         )
     if options.phase == "-":
-        with _reports() as out:
-            serve(path.parent, made, iter(sys.stdin.readline, ""), out)
+        serve_input(Worker(path.parent, made))
         return 0
     if options.phase == "publish":
         from .slurm_worker import publish_run
@@ -207,38 +205,17 @@ def _run_tasks(options: Namespace) -> int:
         return 0
     failed: list[str] = []
 
-    with _reports() as out:
+    with reports() as out:
 
         def report(line: str) -> None:
             out(line)
             if json.loads(line)["error"]:
                 failed.append(line)
 
-        serve(path.parent, made, iter([f"{options.phase} {options.tasks}"]), report)
+        serve(Worker(path.parent, made), iter([f"{options.phase} {options.tasks}"]), report)
     if failed:
         raise TaskError(f"{len(failed)} tasks failed", hint="their records lie in failures/")
     return 0
-
-
-@contextmanager
-def _reports() -> Iterator[Callable[[str], None]]:
-    """Keeps standard output for the worker's reports: what a stage or a library prints goes to
-    standard error, where it cannot be taken for one."""
-    sys.stdout.flush()
-    kept = os.dup(1)
-    os.dup2(2, 1)
-    try:
-        with os.fdopen(os.dup(kept), "w", encoding="utf-8") as out:
-
-            def report(line: str) -> None:
-                out.write(line + "\n")
-                out.flush()
-
-            yield report
-    finally:
-        sys.stdout.flush()
-        os.dup2(kept, 1)
-        os.close(kept)
 
 
 def clean(options: Namespace) -> int:

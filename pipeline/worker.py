@@ -7,10 +7,9 @@ its neighbours.
 
 from __future__ import annotations
 
-import json
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from decimal import Decimal
@@ -30,7 +29,7 @@ from .input_files import opened
 from .planning import Phase, Plan
 from .recipe import Step
 from .registry import build, room_module
-from .stage import InputFile
+from .stage import InputFile, Stage
 from .stopping import Stopped
 from .tables import document_table, documents, reject_table
 
@@ -45,6 +44,9 @@ class Worker:
         self.run = RunFolder(root, plan)
         self.plan = plan
         self._phase: Phase | None = None
+        self._prepared: Phase | None = None
+        """The phase that `prepare` opened, until a task of it or of another comes."""
+        self._unready: list[Step] = []
         self._steps: dict[str, Step] = {}
         self._sources: dict[str, Any] = {}
         self._signals: dict[str, dict[str, str]] = {}
@@ -56,13 +58,38 @@ class Worker:
             if close is not None:
                 close()
         self._steps, self._sources, self._phase = {}, {}, None
+        self._unready = []
+
+    def prepare(self, phase: Phase) -> bool:
+        """Opens a phase for workers that will be forked from this process. Returns whether there
+        is something that they cannot have in common, so that each opens it itself. Raises what the
+        stages' `setup` raises."""
+        self.close()
+        self._signal_types(phase)
+        for step in self._load(phase):
+            self._steps[step.id] = step
+            if isinstance(step.made, Stage):
+                if not step.made.prepare():
+                    self._unready.append(step)
+            else:
+                step.made.setup()
+            self.plan.check_assets(step.made.params)
+        self._prepared = phase
+        return bool(self._unready)
+
+    def _load(self, phase: Phase) -> list[Step]:
+        wanted = [*phase.steps, *(s for s in (phase.decide, phase.emit, phase.step) if s)]
+        return self.plan.load_steps(wanted)
 
     def _open(self, phase: Phase) -> None:
         if self._phase is phase:
             return
-        self.close()
-        wanted = [*phase.steps, *(s for s in (phase.decide, phase.emit, phase.step) if s)]
-        for step in self.plan.load_steps(wanted):
+        if self._prepared is phase:
+            unready, self._prepared = self._unready, None
+        else:
+            self.close()
+            unready = self._load(phase)
+        for step in unready:
             self._steps[step.id] = step
             step.made.setup()
             self.plan.check_assets(step.made.params)
@@ -319,19 +346,3 @@ def parse_tasks(spec: str, total: int) -> list[int]:
     if tasks and max(tasks) >= total:
         raise TaskError(f"task {max(tasks)} does not exist: there are {total}")
     return tasks
-
-
-def serve(root: Path, plan: Plan, lines: Iterator[str], report: Callable[[str], None]) -> None:
-    """Runs the tasks that `lines` name (``PHASE SPEC``), one report line of JSON each."""
-    worker = Worker(root, plan)
-    try:
-        for line in lines:
-            name, _, spec = line.strip().partition(" ")
-            if not name:
-                continue
-            phase = plan.phase(name)
-            for task in parse_tasks(spec, phase.tasks):
-                error = worker.try_task(phase, task)
-                report(json.dumps({"phase": name, "task": task, "error": error}))
-    finally:
-        worker.close()

@@ -108,14 +108,26 @@ class ExtractTiers(Stage):
         self._worker: Worker | None = None
         self._function: PageFunction | None = None
 
+    def prepare(self) -> bool:
+        """Starts a process that those of all workers are forked from; each has its own."""
+        if not self.params.isolate:
+            self.setup()
+            return True
+        self._made().share()
+        return False
+
     def setup(self) -> None:
         """Starts the process (or loads the libraries here) and tests them on a known page."""
         params: TiersParams = self.params
         if params.isolate:
-            self._worker = Worker(params.page_config(), params.worker)
-            self._worker.start()
+            self._made().start()
         else:
             self._function = page_function(params.page_config())
+
+    def _made(self) -> Worker:
+        if self._worker is None:
+            self._worker = Worker(self.params.page_config(), self.params.worker)
+        return self._worker
 
     def apply(self, batch: Sequence[Page]) -> list[Outcome]:
         """A `Document`, `Drop` or `Failure` for each page."""
@@ -129,7 +141,7 @@ class ExtractTiers(Stage):
     def close(self) -> None:
         """Ends the process."""
         if self._worker is not None:
-            self._worker.close()
+            self._worker.end()
             self._worker = None
 
     def _answers(self, requests: list[Request]) -> list[Answer]:

@@ -33,6 +33,7 @@ from dataclasses import dataclass
 from typing import IO, Any, BinaryIO, cast
 
 from corpusmill.pipeline.errors import ConfigError, StageError
+from corpusmill.pipeline.forking import ForkServer
 
 from .child import EXIT_MEMORY, LENGTH, write_frame
 
@@ -45,7 +46,8 @@ _READ_BYTES = 1 << 20
 _FUNCTION = "corpusmill.stages.extract.page:page_function"
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from corpusmill.stages.extract.child import main; main()"
+    "from corpusmill.stages.extract.child import main, main_forks; "
+    "main_forks(int(sys.argv[2])) if sys.argv[2:] else main()"
 )
 
 
@@ -84,19 +86,24 @@ class _Lost(Exception):
         self.message = message
 
 
-class _Child:
-    """One running process."""
+def _command() -> list[str]:
+    return [sys.executable, "-P", "-c", _BOOT, json.dumps([p for p in sys.path if p])]
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONHASHSEED": "0"}
+
+
+class _Child:
+    """One running process, forked where somebody forks them."""
+
+    def __init__(self, config: Mapping[str, Any], forks: ForkServer | None) -> None:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as it
-        environment = {**os.environ, "PYTHONHASHSEED": "0"}
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _BOOT, json.dumps([p for p in sys.path if p])],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env=environment,
-        )
+        forked = forks and forks.start(config, self._errors.fileno(), text=False)
+        self._process = forked or subprocess.Popen(
+            _command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
+            env=_environment(),
+        )  # fmt: skip
         self._in = cast(BinaryIO, self._process.stdin)
         self._out = cast(BinaryIO, self._process.stdout)
         self._selector = selectors.DefaultSelector()
@@ -238,15 +245,23 @@ class Worker:
         self._limits = limits
         self._stall = stall_seconds
         self._child: _Child | None = None
+        self._forks: ForkServer | None = None
         self.restarts = 0
         """How often a child was lost, for reports."""
         self._spent = 0.0
+
+    def share(self) -> None:
+        """From now on the processes of this worker, and of its copies in processes that are forked
+        from this one, come from one that has loaded the libraries. What it cannot load they meet
+        themselves."""
+        self._forks = ForkServer(_command(), environment=_environment(), log=subprocess.DEVNULL)
+        self._forks.prepare(self._config)
 
     def start(self) -> None:
         """Starts the process. Raises StageError if it cannot start or fails its self-test."""
         if self._child is None or not self._child.alive():
             self.close()
-            self._child = _Child({**self._config, "parent": os.getpid()})
+            self._child = _Child({**self._config, "parent": os.getpid()}, self._forks)
 
     def run(self, requests: Sequence[Request]) -> list[dict[str, Any]]:
         """One answer for each request, in order."""
@@ -294,3 +309,10 @@ class Worker:
             self._spent += self._child.cpu
             self._child.kill()
             self._child = None
+
+    def end(self) -> None:
+        """`close`, and ends what `share` began where that was done in this process."""
+        self.close()
+        if self._forks is not None:
+            self._forks.close()
+            self._forks = None

@@ -14,8 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LINKED = ROOT / ".src/corpusmill"
 ROOMS = ("classifiers", "configs", "pipeline", "stages", "tokenizers")
 OF_PIPELINE = {
-    "context", "document", "errors", "identity", "licences", "mix", "order", "params", "places",
-    "stage", "strict_yaml",
+    "context", "document", "errors", "forking", "identity", "licences", "mix", "order", "params",
+    "places", "stage", "strict_yaml",
 }  # fmt: skip
 HEAVY = (
     "boto3", "botocore", "brotli", "cchardet", "datasketch", "datatrove", "duckdb", "fasttext", "fastwarc", "huggingface_hub",

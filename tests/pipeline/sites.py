@@ -7,7 +7,7 @@ from pathlib import Path
 
 HEAD = """
 import os, sys
-WORKER = "run-tasks" in sys.orig_argv
+WORKER = bool({{"run-tasks", "corpusmill.pipeline.nursery"}} & set(sys.orig_argv))
 MARKS = {marks!r}
 
 def first(name):

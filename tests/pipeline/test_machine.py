@@ -257,6 +257,31 @@ def test_a_killed_process_takes_the_extractor_with_it(base: Path, killed: str) -
     wait_for("the end of all", lambda: not members(process.pid), 10)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("killed", ["driver", "nursery", "worker"])
+def test_a_killed_process_takes_along_what_was_forked_for_it(base: Path, killed: str) -> None:
+    page_recipe(base)
+    site = sites.put(base, sites.SLEEPS_WITH_ITS_TOOLS)
+    process = launch(base, "run", workers=2, site=site)
+    wait_for("the end of the first task", (site / "asleep").exists)
+    alive = members(process.pid)
+    assert len(alive) == 5, alive
+
+    def children(of: int) -> list[int]:
+        return [p for p in alive if parent(p) == of]
+
+    (nursery,) = children(process.pid)
+    (maker,) = (p for p in children(nursery) if children(p))
+    (worker,) = (p for p in children(nursery) if p != maker)
+    (extractor,) = children(maker)
+    os.kill({"driver": process.pid, "nursery": nursery, "worker": worker}[killed], signal.SIGKILL)
+    wait_for("the end of the extractor", lambda: extractor not in members(process.pid), 10)
+    wait_for("the end of the worker", lambda: worker not in members(process.pid), 10)
+    process.kill()
+    finish(process)
+    wait_for("the end of all", lambda: not members(process.pid), 10)
+
+
 def parent(process: int) -> int:
     """The process that started this one."""
     stat = Path(f"/proc/{process}/stat").read_text("utf-8", "replace")

@@ -23,14 +23,17 @@ def pages(*orders: str) -> list[Request]:
     return [Request({"n": n}, order.encode()) for n, order in enumerate(orders)]
 
 
-@pytest.fixture
-def worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Worker]:
+@pytest.fixture(params=["own", pytest.param("forked", marks=pytest.mark.slow)])
+def worker(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Worker]:
+    """With a process that starts from nothing, and with one that is forked."""
     monkeypatch.syspath_prepend(str(HERE))
     limits = WorkerLimits(cpu_seconds=1, memory_bytes=1024**3)
     made = Worker({}, limits, function="bad_pages:make", stall_seconds=2.0)
+    if request.param == "forked":
+        made.share()
     made.start()
     yield made
-    made.close()
+    made.end()
 
 
 def test_answers_come_in_order_from_one_process(worker: Worker) -> None:
@@ -139,6 +142,46 @@ def test_the_process_dies_with_its_parent(monkeypatch: pytest.MonkeyPatch) -> No
         while _runs(child) and time.monotonic() < deadline:
             time.sleep(0.05)
     assert not _runs(child)
+
+
+def _parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def test_workers_share_what_their_processes_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(HERE))
+    worker = Worker({}, WorkerLimits(), function="bad_pages:make")
+    worker.share()
+    first = worker.run(pages("ok", "kill", "ok"))
+    assert [a.get("error") for a in first] == [None, "extractor_crash", None]
+    one, other = first[0]["pid"], first[2]["pid"]
+    maker = _parent(other)
+    assert _parent(maker) == os.getpid()
+    assert worker.run(pages("ok"))[0] == {**first[2], "n": 0, "served": 2}
+    worker.close()
+    assert not _runs(one)
+    again = worker.run(pages("ok"))[0]["pid"]
+    assert again not in (one, other)
+    assert _parent(again) == maker
+    worker.end()
+    assert not _runs(again)
+    assert not _runs(maker)
+
+
+def test_without_the_process_that_is_shared_each_starts_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(HERE))
+    worker = Worker({"broken": True}, WorkerLimits(), function="bad_pages:make")
+    worker.share()
+    with pytest.raises(StageError, match="no such library"):
+        worker.start()
+    worker.end()
+    worker = Worker({"dead": True}, WorkerLimits(), function="bad_pages:make")
+    worker.share()
+    with pytest.raises(StageError, match="did not start: exit code 3: last words"):
+        worker.start()
+    worker.end()
 
 
 def _runs(pid: int) -> bool:
