@@ -2,15 +2,19 @@
 
     python -m bench.dedup [--quick] [--json] [--texts N] [--chars N] [--rounds N] [--only PART]
 
+Within five minutes on an idle machine, within one with ``--quick``.
+
 - ``speed``: texts per CPU second from text to what the next step reads: our table of band keys,
   datatrove 0.10.1's sorted signature files, the filled index of datasketch, rensa and text-dedup;
   and from a Parquet file to band keys. Lines per CPU second from texts to the number of different
   ones, beside polars and dolma (``bench/peers/dedup/sides.py``). One process each, timed by its own
   CPU clock after a warm-up, alternating, the median of the rounds. The texts are those of the
   crawl in ``CORPUSMILL_DATA``, else (and with ``--quick``) of the embedded sample, extracted by
-  resiliparse, each cut after `--chars` characters. Peers are left out where ``make peers`` has not
-  installed them.
+  resiliparse, each cut after `--chars` characters. Sides that make some hundred texts a second read
+  every so manieth. Peers other than datatrove are left out where ``make peers`` has not installed
+  them.
 - ``truth``: pairs of known similarity, see `bench.dedup_truth`. The same in every run.
+- ``sameness``: what is kept, for several numbers of partitions and orders of documents.
 - ``growth``: what follows the keys, for more and more documents, see `bench.dedup_growth`.
 """
 
@@ -23,14 +27,16 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from corpusmill.pipeline.progress import to_stderr as say
 
 from .dedup_growth import growth
-from .dedup_truth import PAIRS, kept, recall
+from .dedup_truth import PAIRS, kept, recall, sameness
 from .harness import (
     PEERS,
     ROOT,
@@ -45,19 +51,27 @@ from .harness import (
     peer_versions,
 )
 
-TEXTS, QUICK_TEXTS = 10_000, 400
+TEXTS, QUICK_TEXTS = 10_000, 1000
+FEW, QUICK_FEW = 500, 100
+"""Texts of a slow side, evenly from all."""
+CHARS = 3700
+"""With it the crawl's texts have 2,200 characters on average, as have those that the bar of 30,000
+texts a second was set on."""
 ROUNDS, QUICK_ROUNDS = 3, 1
 SEEDS, QUICK_SEEDS = 10, 1
 KEPT_PAIRS, QUICK_KEPT_PAIRS = 2000, 100
 PEER = "datatrove"
+SLOW = (PEER, "datasketch", "text-dedup")
 OURS = ("corpusmill", "numba", "numpy", "pyarrow", "datasketch")
-PARTS = ("speed", "truth", "growth")
+PARTS = ("speed", "truth", "sameness", "growth")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     options = parser(__doc__ or "")
     options.add_argument("--texts", type=int, help=f"texts to time on (default {TEXTS})")
-    options.add_argument("--chars", type=int, help="cut texts at so many characters")
+    options.add_argument(
+        "--chars", type=int, default=CHARS, help=f"of a text at most (default {CHARS})"
+    )
     options.add_argument("--rounds", type=int, help=f"runs of each side (default {ROUNDS})")
     options.add_argument("--only", choices=PARTS, help="one part (default: all)")
     args = options.parse_args(argv)
@@ -87,6 +101,8 @@ def measure(args: argparse.Namespace) -> Report:
     if args.only in (None, "truth"):
         take(recall(PAIRS, QUICK_SEEDS if args.quick else SEEDS))
         take(kept(QUICK_KEPT_PAIRS if args.quick else KEPT_PAIRS))
+    if args.only in (None, "sameness"):
+        take(sameness(QUICK_KEPT_PAIRS))
     if args.only in (None, "growth"):
         take(growth(args.quick))
     columns = ("what", "value", "theory", "bytes a text", "pairs")
@@ -96,33 +112,49 @@ def measure(args: argparse.Namespace) -> Report:
 # -- speed -------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Texts in a file of JSON lines."""
+
+    path: Path
+    count: int
+    chars: int
+
+
+def written(path: Path, some: Sequence[str]) -> Texts:
+    """Writes the file."""
+    with open(path, "w", encoding="utf-8") as out:
+        for text in some:
+            out.write(json.dumps({"text": text}) + "\n")
+    return Texts(path, len(some), sum(map(len, some)))
+
+
 def speeds(
     args: argparse.Namespace, python: Path, folder: Path
 ) -> tuple[list[dict[str, Any]], dict[str, Bar], list[str]]:
     """A row a side, the bars, and a note on the texts."""
     wanted = args.texts or (QUICK_TEXTS if args.quick else TEXTS)
-    source = folder / "texts.jsonl"
-    count = chars = 0
-    with open(source, "w", encoding="utf-8") as out:
-        for whole in texts(None if args.quick else os.environ.get("CORPUSMILL_DATA")):
-            text = whole[: args.chars]
-            out.write(json.dumps({"text": text}) + "\n")
-            count, chars = count + 1, chars + len(text)
-            if count == wanted:
-                break
+    found = texts(None if args.quick else os.environ.get("CORPUSMILL_DATA"))
+    cut = [text[: args.chars] for text in islice(found, wanted)]
+    every = written(folder / "texts.jsonl", cut)
+    few = written(
+        folder / "few.jsonl", cut[:: max(1, wanted // (QUICK_FEW if args.quick else FEW))]
+    )
     results: dict[str, list[dict[str, float]]] = {}
 
     def side(name: str, command: list[str]) -> Side:
+        given = few if name in SLOW else every
+
         def check(place: Path) -> None:
             try:
                 result = json.loads((place / "result.json").read_text())
             except (OSError, ValueError) as error:
                 raise BenchError(f"{name} gave no result: {error}") from None
-            if result["documents"] != count:
-                raise BenchError(f"{name} read {result['documents']} of {count} texts")
+            if result["documents"] != given.count:
+                raise BenchError(f"{name} read {result['documents']} of {given.count} texts")
             results.setdefault(name, []).append(result)
 
-        return Side(name, lambda place: [*command, str(source), str(place)], check, ONE_THREAD)
+        return Side(name, lambda place: [*command, str(given.path), str(place)], check, ONE_THREAD)
 
     own = [sys.executable, "-m", "bench.dedup_sides"]
     script = ROOT / "bench" / "peers" / "datatrove" / "signatures.py"
@@ -149,13 +181,14 @@ def speeds(
         spent = sorted(r["cpu_seconds"] for r in runs)
         what = "lines" if "lines" in runs[0] else "documents"
         rate[name] = runs[0][what] / spent[len(spent) // 2]
+        given = few if name in SLOW else every
         unit = "lines" if what == "lines" else "texts"
         row: dict[str, Any] = {
             "what": f"{unit} a CPU second, {name}", "value": rate[name], "cpu_seconds": spent,
-            "million_chars_a_second": rate[name] * chars / count / 1e6,
+            "million_chars_a_second": given.chars / spent[len(spent) // 2] / 1e6,
         }  # fmt: skip
         if unit == "texts":
-            row["bytes a text"] = runs[0]["bytes"] / count or None
+            row["bytes a text"] = runs[0]["bytes"] / given.count or None
         row |= {key: runs[0][key] for key in ("lines", "distinct") if key in runs[0]}
         rows.append(row)
     bars = {
@@ -164,12 +197,20 @@ def speeds(
             rate["corpusmill, from Parquet"], 30_000
         ),
         "bytes a text, share of datatrove's saved": Bar(
-            1 - results["corpusmill"][0]["bytes"] / results[PEER][0]["bytes"], 0.5
+            1 - _bytes_a_text(results["corpusmill"]) / _bytes_a_text(results[PEER]), 0.5
         ),
     }
     if "polars, lines" in rate:
         bars["lines, times polars"] = Bar(rate["corpusmill, lines"] / rate["polars, lines"], 1.0)
-    return rows, bars, [f"{count} texts of {chars / count:.0f} characters on average"]
+    notes = [
+        f"{given.count} texts of {given.chars / given.count:.0f} characters on average{who}"
+        for given, who in ((every, ""), (few, f" for {', '.join(SLOW)}"))
+    ]
+    return rows, bars, notes
+
+
+def _bytes_a_text(runs: Sequence[dict[str, float]]) -> float:
+    return runs[0]["bytes"] / runs[0]["documents"]
 
 
 ONE_THREAD = {

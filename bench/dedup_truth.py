@@ -14,6 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from corpusmill.pipeline.context import MemoryContext, hash_of_ids
+from corpusmill.pipeline.document import Document, document_id
+
 from .harness import Bar
 
 LEVELS = (0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
@@ -21,6 +24,7 @@ ABOUT = (0.60, 0.62, 0.64, 0.66, 0.68, 0.70, 0.72, 0.74, 0.76, 0.78, 0.80)
 THRESHOLD, SLACK, ABOVE = 0.7, 0.02, 0.05
 NGRAM, WORDS = 5, 204
 PAIRS = 900
+PARTITIONS = (1, 2, 16, 64)
 Z = 3.29
 """The 99.9 % interval of a normal distribution, in standard deviations."""
 _STEMS = ("été", "straße", "ångström", "ﬁnd", "Ὀδυσσεύς", "word", "Zażółć", "naïve")
@@ -94,37 +98,65 @@ def recall(pairs: int, seeds: int) -> tuple[list[dict[str, Any]], dict[str, Bar]
     }
 
 
-def kept(pairs: int) -> tuple[list[dict[str, Any]], dict[str, Bar]]:
-    """What the whole step accepts and removes, of pairs at all levels and about the threshold."""
-    from corpusmill.pipeline.context import MemoryContext, hash_of_ids
-    from corpusmill.pipeline.document import Document, document_id
-    from corpusmill.stages.dedup.ids import hex_ids
-    from corpusmill.stages.dedup.minhash import STAGE, MinhashParams
-    from corpusmill.stages.dedup.sets import packed_ids
-    from corpusmill.stages.dedup.verb import documents
-
-    levels = sorted({*LEVELS, *ABOUT})
-    texts = [
-        pair
+def documents_of(levels: Sequence[float], pairs: int) -> list[Document]:
+    """`pairs` pairs of each level, the members of a pair one after the other."""
+    texts = (
+        text
         for level in levels
         for pair in planted(np.random.default_rng([99, int(1000 * level)]), level, pairs)
-    ]
-    truth = [true_jaccard(level) for level in levels for _ in range(pairs)]
-    docs = [Document(document_id("b", "p", 1, n), text, "b")
-            for n, text in enumerate(text for pair in texts for text in pair)]  # fmt: skip
-    pair_of = {doc.id: n // 2 for n, doc in enumerate(docs)}
+        for text in pair
+    )
+    return [Document(document_id("b", "p", 1, n), text, "b") for n, text in enumerate(texts)]
+
+
+def judged(
+    docs: Sequence[Document], scratch: Path, partitions: int = 1
+) -> tuple[set[str], MemoryContext]:
+    """The whole step on `docs`: the ids of what it removes, and its tables."""
+    from corpusmill.stages.dedup.minhash import STAGE, MinhashParams
+    from corpusmill.stages.dedup.verb import documents
+
     stage = STAGE(MinhashParams(min_jaccard=THRESHOLD, floor=THRESHOLD))
     stage.setup()
-    sketch = stage.sketches([doc.text for doc in docs])
+    ctx = MemoryContext(scratch, partitions=partitions)
+    for name, (table, hashes) in stage.emit(docs).items():
+        ctx.write(name, table, hashes)
+    ctx.write("docs", documents(docs), hash_of_ids([doc.id for doc in docs]))
+    ctx.run_phases(stage)
+    return {v["id"] for v in ctx.read("verdicts").to_pylist() if v["survivor"] != v["id"]}, ctx
+
+
+def sameness(pairs: int) -> tuple[list[dict[str, Any]], dict[str, Bar]]:
+    """What is removed of pairs of all levels, by partitions and order of the documents."""
+    docs = documents_of(LEVELS, pairs)
+    removed = []
+    for turn, partitions in enumerate(PARTITIONS):
+        np.random.default_rng(turn).shuffle(docs)
+        with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
+            removed.append(judged(docs, Path(scratch), partitions)[0])
+    rows = [
+        {"what": f"removed of {len(docs)} documents, {partitions} partitions", "value": len(gone)}
+        for partitions, gone in zip(PARTITIONS, removed, strict=True)
+    ]
+    others = sum(gone != removed[0] for gone in removed)
+    return rows, {"other sets by partitions and order": Bar(others, 0, at_most=True)}
+
+
+def kept(pairs: int) -> tuple[list[dict[str, Any]], dict[str, Bar]]:
+    """What the whole step accepts and removes, of pairs at all levels and about the threshold."""
+    from corpusmill.stages.dedup.bands import Sketcher
+    from corpusmill.stages.dedup.ids import hex_ids
+    from corpusmill.stages.dedup.sets import packed_ids
+
+    levels = sorted({*LEVELS, *ABOUT})
+    docs = documents_of(levels, pairs)
+    truth = [true_jaccard(level) for level in levels for _ in range(pairs)]
+    pair_of = {doc.id: n // 2 for n, doc in enumerate(docs)}
+    sketch = Sketcher(14, 8, NGRAM, 1)([doc.text for doc in docs])
     met = (sketch.keys[::2] == sketch.keys[1::2]).any(axis=1)
     estimate = (sketch.minima[::2] == sketch.minima[1::2]).mean(axis=1)
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
-        ctx = MemoryContext(Path(scratch))
-        for name, (table, hashes) in stage.emit(docs).items():
-            ctx.write(name, table, hashes)
-        ctx.write("docs", documents(docs), hash_of_ids([doc.id for doc in docs]))
-        ctx.run_phases(stage)
-        gone = {v["id"] for v in ctx.read("verdicts").to_pylist() if v["survivor"] != v["id"]}
+        gone, ctx = judged(docs, Path(scratch))
         edges = ctx.read("edges")
         candidates = hex_ids(np.sort(packed_ids(ctx.read("sets"))))  # by number
     accepted = []

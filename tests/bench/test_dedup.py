@@ -82,3 +82,17 @@ def test_sides(side: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert result["documents"] == 30
     assert result["cpu_seconds"] > 0
     assert (result["bytes"] > 30 * 14 * 8) == (side == "corpusmill")
+
+
+def test_what_is_kept_does_not_hang_on_partitions() -> None:
+    rows, bars = truth.sameness(6)
+    assert len({row["value"] for row in rows}) == 1
+    assert 10 < rows[0]["value"] < 60
+    assert [bar.plain()["holds"] for bar in bars.values()] == [True]
+
+
+def test_texts_are_written_and_counted(tmp_path: Path) -> None:
+    found = dedup.written(tmp_path / "t", ["é" * 3, "ab"])
+    assert (found.count, found.chars) == (2, 5)
+    lines = found.path.read_text("utf-8").splitlines()
+    assert [json.loads(line)["text"] for line in lines] == ["ééé", "ab"]
