@@ -30,10 +30,11 @@ a{color:var(--bar)}.scroll{overflow-x:auto;margin-bottom:.6rem}
 table{border-collapse:collapse;font-size:.9rem}
 th,td{padding:.15rem .6rem;text-align:right;border-bottom:1px solid var(--line);vertical-align:top;
 white-space:nowrap}th{white-space:normal}
-th:first-child,td:first-child,td.l,th.l{text-align:left}
+th:first-child,td:first-child,td.l,th.l,td.p,th.p{text-align:left}
+td.p{white-space:normal;overflow-wrap:anywhere;min-width:12rem}
 figure{margin:0 0 .6rem}figcaption,.soft{color:var(--soft);font-size:.9rem}
-svg{width:100%;max-width:40rem;height:auto;font-size:11px}svg text{fill:var(--ink)}
-@media(max-width:30rem){svg{font-size:13px}}
+svg{width:100%;max-width:30rem;height:auto;font-size:11px}svg text{fill:var(--ink)}
+@media(max-width:30rem){svg{font-size:12px}}
 .bar,.series0{fill:var(--bar)}.series1{fill:var(--other)}polygon{fill-opacity:.55}
 .bound{stroke:var(--other);stroke-width:2;stroke-dasharray:4 3}
 .curve{fill:none;stroke:var(--bar);stroke-width:2}.axis{stroke:var(--soft)}
@@ -52,13 +53,18 @@ def safe(text: str) -> str:
     return escape(text.translate(_CONTROLS))
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[Any]], left: int = 1) -> str:
-    """A table; the first `left` columns are text, the others numbers."""
+def table(
+    header: Sequence[str], rows: Sequence[Sequence[Any]], left: int = 1, *, prose: bool = False
+) -> str:
+    """A table; the first `left` columns are text, the others numbers, and with `prose` the last one
+    is text of several lines."""
+    kinds = [" class=l" if n < left else "" for n in range(len(header))]
+    if prose:
+        kinds[-1] = " class=p"
 
     def cells(tag: str, values: Sequence[Any]) -> str:
         return "".join(
-            f"<{tag}{' class=l' if n < left else ''}>{safe(str(v))}</{tag}>"
-            for n, v in enumerate(values)
+            f"<{tag}{kind}>{safe(str(v))}</{tag}>" for kind, v in zip(kinds, values, strict=True)
         )
 
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)

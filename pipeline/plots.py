@@ -8,25 +8,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-WIDTH = 640
-_ROW = 22
-_LABEL = 210
+WIDTH = 420
+"""Little more than a telephone shows: what is drawn is hardly made smaller there."""
+_ROW = 31
+_FAR = 2
+"""How many times the values' own span a bound may lie away from them to be taken in."""
+_BEHIND = 115
+"""Room for what stands behind the longest bar."""
 
 
 def bars(rows: Sequence[tuple[str, float, str]], title: str) -> str:
-    """Horizontal bars: (label, length, what stands behind the bar). The longest fills the width."""
+    """Horizontal bars, each under its label: (label, length, what stands behind the bar)."""
     if not rows:
         return ""
     longest = max(max(value for _, value, _ in rows), 1e-12)
-    room = WIDTH - _LABEL - 130
     parts = []
     for n, (label, value, said) in enumerate(rows):
         top = n * _ROW
-        size = max(value / longest * room, 1.0) if value > 0 else 0.0
+        size = max(value / longest * (WIDTH - _BEHIND), 1.0) if value > 0 else 0.0
         parts.append(
-            f'<text x="{_LABEL - 8}" y="{top + 15}" text-anchor="end">{_short(label, 30)}</text>'
-            f'<rect class="bar" x="{_LABEL}" y="{top + 4}" width="{size:.1f}" height="14"/>'
-            f'<text x="{_LABEL + size + 6:.1f}" y="{top + 15}">{escape(said)}</text>'
+            f'<text x="0" y="{top + 11}">{_short(label, 60)}</text>'
+            f'<rect class="bar" x="0" y="{top + 15}" width="{size:.1f}" height="11"/>'
+            f'<text x="{size + 6:.1f}" y="{top + 25}">{escape(said)}</text>'
         )
     return _svg("".join(parts), len(rows) * _ROW + 4, title)
 
@@ -43,13 +46,16 @@ def histogram(
     series: Sequence[Series], title: str, bounds: Sequence[float] = (), bins: int = 40
 ) -> str:
     """Histograms of the series over one axis, which ends at the 1st and 99th percentile of all
-    values and takes in the `bounds`; these are drawn as lines. Values beyond the ends are counted
-    in the outermost bins. Heights are shares of each series."""
+    values and takes in the `bounds`, drawn as lines; one so far away that the values would be
+    pressed together is named at the end of the axis. Values beyond the ends are counted in the
+    outermost bins. Heights are shares of each series."""
     everything = sorted(v for s in series for v in s.values if math.isfinite(v))
     if not everything:
         return ""
     low, high = _quantile(everything, 0.01), _quantile(everything, 0.99)
-    low, high = min([low, *bounds]), max([high, *bounds])
+    far = _FAR * (high - low) if high > low else math.inf
+    near = [bound for bound in bounds if low - far <= bound <= high + far]
+    low, high = min([low, *near]), max([high, *near])
     if high <= low:
         low, high = low - 0.5, high + 0.5
     height, base = 110, 130
@@ -70,12 +76,16 @@ def histogram(
             f'<text x="{34 + n * 190}" y="11">{_short(one.name, 22)} ({len(one.values)})</text>'
         )
     for bound in bounds:
-        x = 20 + (bound - low) / (high - low) * room
+        x = 20 + (min(max(bound, low), high) - low) / (high - low) * room
         anchor = "end" if x > WIDTH / 2 else "start"
+        said = number(bound)
+        if bound in near:
+            parts.append(f'<line class="bound" x1="{x:.1f}" x2="{x:.1f}" y1="16" y2="{base}"/>')
+        else:
+            said = f"← {said}" if bound < low else f"{said} →"
         parts.append(
-            f'<line class="bound" x1="{x:.1f}" x2="{x:.1f}" y1="16" y2="{base}"/>'
             f'<text x="{x + (-4 if anchor == "end" else 4):.1f}" y="27" '
-            f'text-anchor="{anchor}">{number(bound)}</text>'
+            f'text-anchor="{anchor}">{said}</text>'
         )
     parts.append(f'<line class="axis" x1="20" x2="{20 + room}" y1="{base}" y2="{base}"/>')
     for share, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end")):

@@ -58,7 +58,7 @@ def _of_source(entry: Mapping[str, Any], first_text: str | None) -> str:
     header = ["step", "in", "out", "bytes in", "bytes out", "tokens out", "dropped or failed"]
     if share is None:
         rows, header = [row[:5] + row[6:] for row in rows], header[:5] + header[6:]
-    text = table(header, rows)
+    text = table(header, rows, prose=True)
     if share is None:
         return text
     return (

@@ -166,7 +166,8 @@ def _near_misses(
         text += figure(curve(values, t.bound, title, low=t.side == "low"), said)
         rows = [["kept", number(float(v)), name] for _, name, v in sorted(passed)[:_NEAR]]
         rows += [["dropped", number(v), name] for _, name, v in sorted(lost)[:_NEAR]]
-        text += table(["", f"{t.signal}, bound {number(t.bound)}", "document"], rows, left=3)
+        header = ["", f"{t.signal}, bound {number(t.bound)}", "document"]
+        text += table(header, rows, left=2, prose=True)
     return text or "<p>No bound on a number dropped a document.</p>"
 
 

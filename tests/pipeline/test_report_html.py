@@ -179,6 +179,10 @@ def test_plots() -> None:
     assert heights == [0, 110, 110, pytest.approx(110 / 3, abs=0.1), heights[3], 0]
     one = histogram([Series("k", [1.0, 1.0])], "t", [3.0])
     assert 'class="bound"' in one
+    spread = [n / 10 for n in range(11)]
+    drawn = histogram([Series("k", spread)], "t", [2.9, -40.0, 1000.0])
+    assert drawn.count('class="bound"') == 1
+    assert all(f">{said}<" in drawn for said in ("2.9", "← -40", "1000 →", "0"))
     assert "nan" not in histogram([Series("k", [float("nan"), 1.0, float("inf")])], "t")
 
 
