@@ -15,15 +15,15 @@ from typing import Any
 from .engine import RunFolder
 from .errors import TaskError
 from .html_parts import figure, frame, safe, table
-from .identity import canonical
 from .ledger import build_ledger, sealed_docs_phases
 from .lock import Lock
 from .planning import Plan
 from .plots import Series, bars, curve, histogram, number
 from .registry import build
-from .report import human, report_lines
+from .report import human
 from .report_flow import reasons, waterfall
 from .report_looks import looks, overlap_tables
+from .report_mix import mix_section
 from .report_models import model_cards, tokenizer_audit
 from .report_reading import dropped_pages, kept_pages, masked_pages, token_pages
 from .report_rows import base as said_of
@@ -80,7 +80,7 @@ def html_report(root: Path) -> str:
         ("kept", "Kept pages to read", kept_pages(kept_samples(run, kept, _KEPT))),
         ("dropped", "Dropped pages to read", dropped_pages(dropped)),
         ("pii", "Personal data that was masked", masked_pages(run, kept, base)),
-        ("mix", "Mix and shards", _mix(lock, root)),
+        ("mix", "Mix and shards", mix_section(lock, root)),
         ("models", "Models that judged", model_cards(plan)),
         ("audit", "The tokenizer's audit", tokenizer_audit(run, root, kept)),
         ("tokens", "Text as the tokenizer cuts it", token_pages(run, root, kept)),
@@ -197,29 +197,6 @@ def _value(row: Mapping[str, Any], name: str) -> str | None:
     if name == "cluster_size" and isinstance(value, int) and value > 5:
         return "6 to 10" if value <= 10 else "11 to 100" if value <= 100 else "over 100"
     return None if value is None else str(value)
-
-
-def _mix(lock: Lock | None, root: Path) -> str:
-    if lock is None:
-        return "<p>The run is not finished: there is no lock yet.</p>"
-    outputs = lock.data["outputs"]
-    rows = [
-        [name, canonical(value).decode() if isinstance(value, dict | list) else value]
-        for name, value in sorted(outputs.items())
-    ]
-    lines = report_lines(root)
-    start = next((n for n, line in enumerate(lines) if line.startswith("domain ")), None)
-    text = table(["what", "value"], rows, left=2)
-    if start is not None:
-        end = next((n for n in range(start, len(lines)) if not lines[n]), len(lines))
-        text += f"<pre>{safe(chr(10).join(lines[start:end]))}</pre>"
-    hits = next((n for n, line in enumerate(lines) if line.startswith("benchmark items")), None)
-    if hits is not None:
-        end = next((n for n in range(hits, len(lines)) if not lines[n]), len(lines))
-        text += f"<pre>{safe(chr(10).join(lines[hits:end]))}</pre>"
-    licences = Counter(str(s["licence"]) for s in lock.data["identity"]["inputs"])
-    text += "<h3>Licences of the sources</h3>"
-    return text + table(["licence", "sources"], [[k, v] for k, v in sorted(licences.items())])
 
 
 def _time(ledger: Mapping[str, Any]) -> str:

@@ -66,6 +66,11 @@ def test_products_do_not_depend_on_layout_or_workers(corpus: Path, small: Make) 
 @pytest.mark.slow
 def test_why_and_trace_follow_a_document_into_the_shards(corpus: Path, small: Make) -> None:
     root = run(small(text=RECIPE + PRODUCTS), corpus / "run", workers=2).root
+    (source,) = json.loads((root / "ledger.json").read_bytes())["sources"].values()
+    assert source["encoded"] == {
+        "documents": 72, "bytes": source["stages"][-1]["bytes_out"],
+        "tokens": Lock.load(root).data["outputs"]["tokens"],
+    }  # fmt: skip
     kept = next(s for s in why(root, "https://h1.example/1") if s["text"])
     assert kept["text"] == text_of(1)
     place = kept["tokens"][0]
