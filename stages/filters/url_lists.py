@@ -16,6 +16,8 @@ import numpy.typing as npt
 from corpusmill.pipeline.errors import AssetError
 from corpusmill.stages.array_cache import cached, digest_of
 
+from .entry_hashes import PADDING, Hashes, contains, of_spans, of_texts, table
+
 Target = tuple[str, str]
 """A URL for matching: host, and the rest from the path on (``""`` or beginning with ``/``)."""
 
@@ -24,10 +26,12 @@ _HOST = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-
 _IPV6 = re.compile(r"\[[0-9a-f:.]+\]\Z")
 _LOWER = {c: c + 32 for c in range(ord("A"), ord("Z") + 1)}
 _MAX_PREFIXES = 64
-_BLOCK_BYTES = 1 << 16
+_BLOCK_BYTES = 1 << 18
 _LOOK_BYTES = 512
 _BAD_SHARE = 100  # one unusable line in so many is forgiven: crowd-made lists have slips
 _CACHED_BYTES = 1 << 20
+_LONGEST_HOST = 253
+_TOGETHER = 4096  # entries that were looked at one by one are hashed so many at a time
 _DATA = Path(__file__).parent.parent / "data_lists" / "url_words"
 
 
@@ -48,7 +52,7 @@ def clean_host(host: str) -> str | None:
             host = host.encode("idna").decode("ascii").lower()
         except UnicodeError:
             return None
-    if len(host) > 253:
+    if len(host) > _LONGEST_HOST:
         return None
     if host.startswith("www.") and host.count(".") > 1:
         host = host[4:]
@@ -72,12 +76,6 @@ def host_and_target(url: str) -> Target | None:
     return host, lower_ascii(unquote(rest))
 
 
-def _digest(entry: str) -> int:
-    import xxhash
-
-    return int(xxhash.xxh3_64_intdigest(entry.encode("utf-8", "surrogatepass")))
-
-
 @dataclass(frozen=True, slots=True)
 class EntrySet:
     """Domains and URL prefixes as sorted uint64 hashes.
@@ -86,9 +84,9 @@ class EntrySet:
     goes on at a segment border.
     """
 
-    domains: npt.NDArray[np.uint64]
-    exact: npt.NDArray[np.uint64]
-    prefixes: npt.NDArray[np.uint64]
+    domains: Hashes
+    exact: Hashes
+    prefixes: Hashes
 
     def __len__(self) -> int:
         return len(self.domains) + len(self.exact) + len(self.prefixes)
@@ -114,23 +112,16 @@ class EntrySet:
                     keys.append(prefix)
                     kinds.append(2)
             owners.extend([i] * (len(keys) - len(owners)))
-        hashes = np.fromiter((_digest(k) for k in keys), dtype=np.uint64, count=len(keys))
+        hashes = of_texts(keys)
         kind = np.array(kinds, dtype=np.int8)
         hit = np.zeros(len(keys), dtype=np.bool_)
-        for number, table in enumerate((self.domains, self.exact, self.prefixes)):
+        for number, listed in enumerate((self.domains, self.exact, self.prefixes)):
             here = kind == number
-            hit[here] = _contains(table, hashes[here])
+            hit[here] = contains(listed, hashes[here])
         for k in np.flatnonzero(hit).tolist():
             if found[owners[k]] is None:
                 found[owners[k]] = keys[k]
         return found
-
-
-def _contains(table: npt.NDArray[np.uint64], keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
-    if not len(table):
-        return np.zeros(len(keys), dtype=np.bool_)
-    at = np.minimum(np.searchsorted(table, keys), len(table) - 1)
-    return np.asarray(table[at] == keys)
 
 
 def domains_above(host: str) -> list[str]:
@@ -198,28 +189,50 @@ def _lines(block: bytes) -> list[str]:
     return [line.partition("#")[0].strip() for line in lines]
 
 
-def _plain_domains(block: bytes) -> list[bytes] | None:
+@dataclass(frozen=True, slots=True)
+class _Domains:
+    """Plain domains of a piece of a list: spans of its bytes."""
+
+    raw: npt.NDArray[np.uint8]
+    starts: npt.NDArray[np.int64]
+    sizes: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+_DASH, _DOT, _END, _ODD = 1, 2, 3, 4
+"""Kinds of bytes in plain domains; letters and digits are 0, and odd is what none has. Of two that
+stand side by side the product says what they are: 1 for hyphens, which may, more for others."""
+_KINDS = bytes(
+    0 if c in b"abcdefghijklmnopqrstuvwxyz0123456789_"
+    else {ord("-"): _DASH, ord("."): _DOT, ord("\n"): _END}.get(c, _ODD)
+    for c in range(256)
+)  # fmt: skip
+
+
+def _plain_domains(block: bytes) -> _Domains | None:
     """The lines of a piece, if each is a host name that `_entry` gives back as it stands: lists
     have millions of those, and looking at each by itself takes half a minute. None otherwise."""
-    if block.translate(None, _PLAIN_BYTES) or block.startswith(b"www.") or b"\nwww." in block:
+    if block.startswith(b"www.") or b"\nwww." in block:
         return None
-    body = block.removesuffix(b"\n")
-    raw = np.frombuffer(b"\n" + body + b"\n", dtype=np.uint8)
-    dot, dash, end = raw == ord("."), raw == ord("-"), raw == ord("\n")
-    border = dot | end
-    if (border[:-1] & (border | dash)[1:] | dash[:-1] & border[1:]).any():
-        return None  # a label that is empty, or has a hyphen at an end
-    ends = np.flatnonzero(end)
-    dots = np.searchsorted(np.flatnonzero(dot), ends)
-    if (dots[1:] == dots[:-1]).any() or int((ends[1:] - ends[:-1]).max()) > 254:
-        return None  # a name without a dot, or one that is too long
-    return body.split(b"\n")
+    body = b"\n" + block.removesuffix(b"\n") + b"\n"
+    kinds = np.frombuffer(body.translate(_KINDS), np.uint8)
+    if int(kinds.max()) == _ODD or int((kinds[:-1] * kinds[1:]).max()) > _DASH * _DASH:
+        return None  # a byte that no domain has; a label that is empty or has a hyphen at an end
+    borders = np.flatnonzero(kinds >= _DOT)
+    kinds = kinds[borders]
+    if int((kinds[:-1] * kinds[1:]).max()) == _END * _END:
+        return None  # a name without a dot
+    ends = borders[np.flatnonzero(kinds == _END)]
+    starts = ends[:-1] + 1
+    sizes = ends[1:] - starts
+    if int(sizes.max()) > _LONGEST_HOST:
+        return None
+    return _Domains(np.frombuffer(body + PADDING, np.uint8), starts, sizes)
 
 
-_PLAIN_BYTES = b"abcdefghijklmnopqrstuvwxyz0123456789_-.\n"
-
-
-def _sorted_out(block: bytes) -> Iterator[tuple[list[bytes], bytes]]:
+def _sorted_out(block: bytes) -> Iterator[tuple[_Domains | None, bytes]]:
     """Pieces of a piece, in order: plain domains, or bytes whose lines need a look each."""
     domains = _plain_domains(block)
     if domains is not None:
@@ -227,7 +240,7 @@ def _sorted_out(block: bytes) -> Iterator[tuple[list[bytes], bytes]]:
         return
     middle = block.find(b"\n", len(block) // 2) + 1
     if not 0 < middle < len(block) or len(block) < _LOOK_BYTES:
-        yield [], block
+        yield None, block
         return
     yield from _sorted_out(block[:middle])
     yield from _sorted_out(block[middle:])
@@ -266,15 +279,17 @@ def read_lists(
     Raises AssetError for a list that is missing, has no usable entry, or in which more than one
     line in a hundred is no entry.
     """
-    hosts = _Hashes(frozenset(name.encode("ascii", "replace") for name in exact or ()))
+    hosts = _Hashes(exact or ())
     for asset in assets:
         for path in _files(Path(asset), categories):
             good = bad = number = 0
             first_bad = ""
             for domains, others in (pair for b in _blocks(path) for pair in _sorted_out(b)):
-                hosts.add_domains(domains)
-                good += len(domains)
-                number += len(domains)
+                if domains is not None:
+                    hosts.add_domains(domains)
+                    good += len(domains)
+                    number += len(domains)
+                    continue
                 for line in _lines(others):
                     number += 1
                     if not line:
@@ -312,6 +327,7 @@ def load_lists(
 
     origin: list[str | Path] = [
         Path(__file__),
+        Path(__file__).with_name("entry_hashes.py"),
         *files,
         "suffixes",
         *([] if suffixes is None else [suffixes]),
@@ -326,45 +342,41 @@ def load_lists(
 class _Hashes:
     """Collects entries as hashes."""
 
-    def __init__(self, exact: frozenset[bytes]) -> None:
-        self._exact = exact
-        self._parts: list[npt.NDArray[np.uint64]] = []
-        self._domains: list[int] = []
-        self._only_host: list[int] = []
-        self._prefixes: list[int] = []
+    def __init__(self, exact: Collection[str]) -> None:
+        self._exact = np.sort(of_texts(sorted(exact)))
+        self._domains, self._only_host, self._prefixes = bytearray(), bytearray(), bytearray()
+        self._single_hosts: list[str] = []
+        self._single_prefixes: list[str] = []
 
-    def add_domains(self, domains: list[bytes]) -> None:
+    def add_domains(self, domains: _Domains) -> None:
         """Adds plain host names."""
-        import xxhash
+        self._add_hosts(of_spans(domains.raw, domains.starts, domains.sizes))
 
-        if self._exact:
-            self._only_host += [_digest(d.decode()) for d in domains if d in self._exact]
-            domains = [d for d in domains if d not in self._exact]
-        digests = map(xxhash.xxh3_64_intdigest, domains)
-        self._parts.append(np.fromiter(digests, dtype=np.uint64, count=len(domains)))
+    def _add_hosts(self, hashes: Hashes) -> None:
+        public = contains(self._exact, hashes)
+        if public.any():
+            self._only_host += hashes[public].tobytes()
+            hashes = hashes[~public]
+        self._domains += hashes.tobytes()
 
     def add(self, host: str, rest: str) -> None:
         """Adds one entry as `_entry` gives it."""
         if rest:
-            self._prefixes.append(_digest(f"{host}/{rest}"))
-        elif host.encode() in self._exact:
-            self._only_host.append(_digest(host))
+            self._single_prefixes.append(f"{host}/{rest}")
         else:
-            self._domains.append(_digest(host))
+            self._single_hosts.append(host)
+        if len(self._single_hosts) + len(self._single_prefixes) >= _TOGETHER:
+            self._hash_single()
+
+    def _hash_single(self) -> None:
+        self._add_hosts(of_texts(self._single_hosts))
+        self._prefixes += of_texts(self._single_prefixes).tobytes()
+        self._single_hosts, self._single_prefixes = [], []
 
     def entries(self) -> EntrySet:
-        """What was added, sorted."""
-        single = np.array(self._domains, dtype=np.uint64)
-        domains = np.concatenate([*self._parts, single])
-        return EntrySet(_table(domains), _table(self._only_host), _table(self._prefixes))
-
-
-def _table(hashes: list[int] | npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Sorted, each once. (`numpy.unique` takes fifty times as long on millions.)"""
-    found = np.sort(np.asarray(hashes, dtype=np.uint64))
-    first = np.ones(len(found), dtype=np.bool_)
-    first[1:] = found[1:] != found[:-1]
-    return found[first]
+        """What was added, sorted. Nothing can be added after that."""
+        self._hash_single()
+        return EntrySet(table(self._domains), table(self._only_host), table(self._prefixes))
 
 
 def public_suffixes(path: Path) -> frozenset[str]:

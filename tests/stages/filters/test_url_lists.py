@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from corpusmill.pipeline.errors import AssetError
 from corpusmill.stages.filters import url_lists
+from corpusmill.stages.filters.entry_hashes import of_texts
 from corpusmill.stages.filters.url_lists import EntrySet, read_lists
 
 PLAIN = ["a.com", "b.a.com", "a_b.c", "1.2.3.4", "xn--bcher-kva.de", "a--b.org", "x.y.z.example"]
@@ -25,14 +26,14 @@ OTHER = [
 
 def one_by_one(text: str, exact: frozenset[str]) -> EntrySet:
     """What `read_lists` promises, without its blocks."""
-    found: tuple[set[int], set[int], set[int]] = (set(), set(), set())
+    found: tuple[list[str], list[str], list[str]] = ([], [], [])
     for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
         entry = url_lists._entry(line.partition("#")[0].strip())
         if entry is not None:
             host, rest = entry
-            digest = url_lists._digest(f"{host}/{rest}" if rest else host)
-            found[2 if rest else 1 if host in exact else 0].add(digest)
-    return EntrySet(*(np.array(sorted(hashes), np.uint64) for hashes in found))
+            entry_text = f"{host}/{rest}" if rest else host
+            found[2 if rest else 1 if host in exact else 0].append(entry_text)
+    return EntrySet(*(np.unique(of_texts(entries)) for entries in found))
 
 
 def check(text: str, path: Path) -> None:
