@@ -25,6 +25,9 @@ WORD = 4
 AHEAD = 8
 """How many pieces ahead memory is asked for symbols."""
 
+BATCH = 1024
+"""Changes of pairs that are worked out before the first of them is entered."""
+
 _STEP = np.uint64(0xD6E8FEB86659FD93)
 _32 = np.uint64(32)
 _PRIME = np.int64((1 << 31) - 1)
@@ -60,6 +63,15 @@ def row_of(table, key):  # type: ignore[no-untyped-def]
     while table[4 * place] != key and table[4 * place] != 0:
         place = (place + 1) & (rows - 1)
     return 4 * place
+
+
+@kernel(_I64(out(_I64), _I64, array(_I64), _I64, _I64, _I64), inline=True)
+def note(changes, n, table, pair, amount, word):  # type: ignore[no-untyped-def]
+    """Adds a change to `n` others: of the count of a pair, by the piece `word`; and asks memory for
+    the pair's row. Returns how many there are."""
+    changes[3 * n], changes[3 * n + 1], changes[3 * n + 2] = pair, amount, word
+    fetch(table, np.uint64(4 * place_of(np.uint64(pair), len(table) >> 2)))
+    return n + 1
 
 
 @kernel(types.boolean(_I64, _U64, _I64, _U64), inline=True)
@@ -135,6 +147,7 @@ def train(symbols, begins, counts, hash_a, hash_b, powers, known, vocab_size, le
     nodes = np.int64(0)
     free = np.int64(-1)
     touched = np.empty(1 << 12, dtype=np.int64)
+    changes = np.empty(3 << 12, dtype=np.int64)
     heap_counts = np.empty(1 << 16, dtype=np.int64)
     heap_keys = np.empty(1 << 16, dtype=np.uint64)
     heap = np.int64(0)
@@ -159,95 +172,97 @@ def train(symbols, begins, counts, hash_a, hash_b, powers, known, vocab_size, le
     while True:
         touch = np.int64(0)
         at = np.int64(0)
-        # -- changes of this round ---------------------------------------------------------
         while at < waits:
-            word = at if round_ == 0 else np.int64(waiting[at])
-            if round_ > 0 and at + AHEAD < waits:
-                fetch(symbols, np.uint64(pieces[WORD * np.int64(waiting[at + AHEAD])]))
-            at += 1
-            begin, n, amount = pieces[WORD * word], pieces[WORD * word + 1], pieces[WORD * word + 2]
-            r = np.int64(0)
-            p = np.int64(0)
-            while r < n:
-                s = np.int64(symbols[begin + r])
-                if round_ > 0:
+            # -- what changes in some pieces; the rows of the pairs are asked for meanwhile -------
+            changed = np.int64(0)
+            while at < waits and changed < BATCH:
+                word = at if round_ == 0 else np.int64(waiting[at])
+                if round_ > 0 and at + 2 * AHEAD < waits:
+                    fetch(pieces, np.uint64(WORD * np.int64(waiting[at + 2 * AHEAD])))
+                    fetch(symbols, np.uint64(pieces[WORD * np.int64(waiting[at + AHEAD])]))
+                at += 1
+                begin, n = pieces[WORD * word], pieces[WORD * word + 1]
+                amount = pieces[WORD * word + 2]
+                if 3 * (changed + 4 * n) > len(changes):
+                    more_changes = np.empty(6 * (changed + 4 * n), dtype=np.int64)
+                    more_changes[: len(changes)] = changes
+                    changes = more_changes
+                if round_ == 0:
+                    for i in range(begin, begin + n - 1):
+                        pair = np.int64(symbols[i]) << 32 | np.int64(symbols[i + 1])
+                        changed = note(changes, changed, table, pair, amount, word)
+                    continue
+                r = np.int64(0)
+                p = np.int64(0)
+                while r < n:
+                    s = np.int64(symbols[begin + r])
                     if s != left or r + 1 >= n or symbols[begin + r + 1] != right:
                         symbols[begin + p] = s
                         p += 1
                         r += 1
                         continue
                     r += 2
-                else:
-                    r += 1
-                # up to four changes of a pair's count
-                for which in range(4):
-                    if round_ == 0:
-                        if which or r >= n:
-                            break
-                        a, b, sign = s, np.int64(symbols[begin + r]), np.int64(1)
-                    elif which < 2:
-                        if p == 0:
-                            continue
-                        a = np.int64(symbols[begin + p - 1])
-                        b = left if which == 0 else token
-                        sign = np.int64(-1 if which == 0 else 1)
-                    else:
-                        if r >= n:
-                            break
-                        a = right if which == 2 else token
-                        b = np.int64(symbols[begin + r])
-                        sign = np.int64(-1 if which == 2 else 1)
-                    pair = a << 32 | b
-                    row = row_of(table, pair)
-                    if table[row] == 0:
-                        if 8 * (pairs + 1) > len(table):
-                            older = table
-                            table = np.zeros(2 * len(older), dtype=np.int64)
-                            for q in range(0, len(older), 4):
-                                if older[q]:
-                                    row = row_of(table, older[q])
-                                    table[row : row + 4] = older[q : q + 4]
-                            row = row_of(table, pair)
-                        pairs += 1
-                        table[row] = pair
-                        table[row + 2] = -1
-                        table[row + 3] = -1
-                    table[row + 1] += sign * amount
-                    if sign < 0:
-                        continue
-                    last = table[row + 3]
-                    table[row + 3] = round_ << 32 | word
-                    if last >> 32 != round_:
-                        if touch == len(touched):
-                            more_touched = np.empty(2 * touch, dtype=np.int64)
-                            more_touched[:touch] = touched
-                            touched = more_touched
-                        touched[touch] = pair
-                        touch += 1
-                    head = table[row + 2]
-                    if head >= 0 and last & 0xFFFFFFFF == word:
-                        continue
-                    if free >= 0:
-                        node = free
-                        free = np.int64(node_next[node])
-                    else:
-                        if nodes == len(node_word):
-                            more_nodes = np.empty(2 * nodes, dtype=np.int32)
-                            more_nodes[:nodes] = node_word
-                            node_word = more_nodes
-                            more_nexts = np.empty(2 * nodes, dtype=np.int32)
-                            more_nexts[:nodes] = node_next
-                            node_next = more_nexts
-                        node = nodes
-                        nodes += 1
-                    node_word[node] = word
-                    node_next[node] = head
-                    table[row + 2] = node
-                if round_ > 0:
+                    if p > 0:
+                        beside = np.int64(symbols[begin + p - 1]) << 32
+                        changed = note(changes, changed, table, beside | left, -amount, word)
+                        changed = note(changes, changed, table, beside | token, amount, word)
+                    if r < n:
+                        beside = np.int64(symbols[begin + r])
+                        pair = right << 32 | beside
+                        changed = note(changes, changed, table, pair, -amount, word)
+                        pair = token << 32 | beside
+                        changed = note(changes, changed, table, pair, amount, word)
                     symbols[begin + p] = token
                     p += 1
-            if round_ > 0:
                 pieces[WORD * word + 1] = p
+            # -- and is entered ------------------------------------------------------------------
+            for c in range(changed):
+                pair, amount, word = changes[3 * c], changes[3 * c + 1], changes[3 * c + 2]
+                row = row_of(table, pair)
+                if table[row] == 0:
+                    if 8 * (pairs + 1) > len(table):
+                        older = table
+                        table = np.zeros(2 * len(older), dtype=np.int64)
+                        for q in range(0, len(older), 4):
+                            if older[q]:
+                                row = row_of(table, older[q])
+                                table[row : row + 4] = older[q : q + 4]
+                        row = row_of(table, pair)
+                    pairs += 1
+                    table[row] = pair
+                    table[row + 2] = -1
+                    table[row + 3] = -1
+                table[row + 1] += amount
+                if amount < 0:
+                    continue
+                last = table[row + 3]
+                table[row + 3] = round_ << 32 | word
+                if last >> 32 != round_:
+                    if touch == len(touched):
+                        more_touched = np.empty(2 * touch, dtype=np.int64)
+                        more_touched[:touch] = touched
+                        touched = more_touched
+                    touched[touch] = pair
+                    touch += 1
+                head = table[row + 2]
+                if head >= 0 and last & 0xFFFFFFFF == word:
+                    continue
+                if free >= 0:
+                    node = free
+                    free = np.int64(node_next[node])
+                else:
+                    if nodes == len(node_word):
+                        more_nodes = np.empty(2 * nodes, dtype=np.int32)
+                        more_nodes[:nodes] = node_word
+                        node_word = more_nodes
+                        more_nexts = np.empty(2 * nodes, dtype=np.int32)
+                        more_nexts[:nodes] = node_next
+                        node_next = more_nexts
+                    node = nodes
+                    nodes += 1
+                node_word[node] = word
+                node_next[node] = head
+                table[row + 2] = node
         for q in range(touch):
             row = row_of(table, touched[q])
             if table[row + 1] >= least:  # others cannot be merged, unless they are made anew
@@ -311,7 +326,6 @@ def train(symbols, begins, counts, hash_a, hash_b, powers, known, vocab_size, le
                 more_waiting[:waits] = waiting
                 waiting = more_waiting
             waiting[waits] = node_word[node]
-            fetch(pieces, np.uint64(WORD * np.int64(node_word[node])))
             waits += 1
             following = np.int64(node_next[node])
             node_next[node] = free
