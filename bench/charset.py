@@ -1,4 +1,4 @@
-"""Real pages in 27 encodings, with no label, a right one and wrong ones, beside other detectors.
+"""Real pages in 31 encodings, with no label, a right one and wrong ones, beside other detectors.
 
     python -m bench.charset [--quick] [--json] [--half looked|reported] [--more FOLDER] [--peers]
                             [--misses] [--only NAME …] [--pages N]
