@@ -132,6 +132,17 @@ def test_page_types_are_compared_with_the_best_library() -> None:
     assert extract.types_level({"own": library}, rows[:1], pages) is None
 
 
+def test_the_bar_of_speed_is_also_told_in_resiliparses_speed() -> None:
+    own = {"row": "own", "pages": 2, "pages/s": 90.0, "mean_html_bytes": 220_000, "worst s": 0.25}
+    rows = [own | {"short": None}, {"row": "resiliparse", "pages": 1, "pages/s": 200.0}]
+    made = extract.bars({"own": values({})}, rows, [])
+    assert (made["pages of 110 kB a second"].value, made["speed, of resiliparse's"].value) == (
+        180.0, 0.45,
+    )  # fmt: skip
+    assert made["speed, of resiliparse's"].bar == pytest.approx(0.438, abs=0.001)
+    assert "speed, of resiliparse's" not in extract.bars({"own": values({})}, rows[:1], [])
+
+
 def test_figures_of_a_side() -> None:
     side = Contestant("x", [], "1")
     given = [
