@@ -101,6 +101,12 @@ def _recipe_arguments(sub: argparse.ArgumentParser) -> None:
     )
 
 
+def _upload_argument(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument(
+        "--upload", metavar="s3://BUCKET/PREFIX", help="where the finished products go as well"
+    )
+
+
 def _run_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     sub = _verb(verbs, "run", "run a recipe, or resume it, until everything is done")
     _recipe_arguments(sub)
@@ -114,11 +120,13 @@ def _run_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     sub.add_argument("--profile", metavar="FILE", help="how to ask Slurm for jobs, a YAML file")
     sub.add_argument("--workers", type=int, help="worker processes (default: all cores)")
     sub.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    _upload_argument(sub)
     sub = _verb(verbs, "submit", "submit a recipe, or what is missing of it, to Slurm")
     _recipe_arguments(sub)
     sub.add_argument("--out", required=True, metavar="RUN", help="the run folder")
     sub.add_argument("--profile", required=True, metavar="FILE", help="how to ask for jobs")
     sub.add_argument("--dry-run", action="store_true", help="print scripts and jobs, do nothing")
+    _upload_argument(sub)
     sub = _verb(verbs, "retry", "submit to Slurm again what a run misses")
     sub.add_argument("run", metavar="RUN")
     sub.add_argument("--profile", metavar="FILE", help="another profile than the last")
@@ -148,6 +156,7 @@ def _run_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     sub.add_argument("--log", metavar="PREFIX", help="where those processes write their errors")
     sub.add_argument("--wait", type=float, default=0.0, metavar="SECONDS",
                      help="how long seal waits for records")  # fmt: skip
+    _upload_argument(sub)
     sub = _verb(verbs, "clean", "remove what attempts left behind, and phases that no plan uses")
     sub.add_argument("run", metavar="RUN")
     sub.add_argument(

@@ -96,22 +96,26 @@ def to_do(folder: RunFolder) -> list[tuple[Phase, list[int]]]:
     return found
 
 
-def dry_run(recipe: Recipe, out: Path | str, profile: Profile, limit: int) -> Submission:
+def dry_run(
+    recipe: Recipe, out: Path | str, profile: Profile, limit: int, upload: str | None = None
+) -> Submission:
     """What `submit` would do, without writing or submitting anything."""
     root = Path(out).resolve()
     plan = make_plan(recipe)
     check_place(root)
     check_names(profile, plan)
     folder = RunFolder(root, plan)
-    place = Place(root, root / "slurm" / "round-N", "TOKEN")
+    place = Place(root, root / "slurm" / "round-N", "TOKEN", upload)
     made = make_round(plan, to_do(folder), profile, limit, place, {})
     return Submission(root, plan, 0, made.jobs, files=dict(made.files))
 
 
 def submit(
-    recipe: Recipe, out: Path | str, profile: Profile, say: Callable[[str], None] = quiet
-) -> Submission:
-    """Plans `recipe` and submits all that is missing in the run folder `out`.
+    recipe: Recipe, out: Path | str, profile: Profile, say: Callable[[str], None] = quiet, *,
+    upload: str | None = None,
+) -> Submission:  # fmt: skip
+    """Plans `recipe` and submits all that is missing in the run folder `out`; the last job sends
+    what it publishes to the address `upload`.
 
     Raises ConfigError while jobs of the folder live, and before any job is submitted if profile or
     recipe cannot be carried out; TaskError if Slurm refuses a job: then none of them stays.
@@ -125,7 +129,7 @@ def submit(
         put_plan(root, plan, say)
         record = load_record(root) or Record(profile)
         record.profile = profile
-        return _submit(RunFolder(root, plan), record, {}, say)
+        return _submit(RunFolder(root, plan), record, {}, say, upload)
 
 
 def array_limit(profile: Profile) -> int:
@@ -134,8 +138,9 @@ def array_limit(profile: Profile) -> int:
 
 
 def _submit(
-    folder: RunFolder, record: Record, needs: dict[str, Needs], say: Callable[[str], None]
-) -> Submission:
+    folder: RunFolder, record: Record, needs: dict[str, Needs], say: Callable[[str], None],
+    upload: str | None,
+) -> Submission:  # fmt: skip
     """Writes the scripts of a new round and submits its jobs; the caller holds the run folder."""
     root, plan, profile = folder.root, folder.plan, record.profile
     reopen_cleaned(folder)
@@ -144,7 +149,7 @@ def _submit(
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     this = RoundRecord(
         number, uuid.uuid4().hex[:8], array_limit(profile), time=stamp, plan_id=plan.plan_id,
-        needs=needs,
+        upload=upload, needs=needs,
     )  # fmt: skip
     place = this.place(root)
     made = make_round(plan, to_do(folder), profile, this.limit, place, needs)
@@ -252,7 +257,8 @@ def retry(
                 f"task {worn[0].task}: {worn[0].text}",
                 hint="repair the cause, then `corpusmill retry RUN --force`",
             )
-        return _submit(folder, record, more(record, found), say)
+        upload = record.last.upload if record.last is not None else None
+        return _submit(folder, record, more(record, found), say, upload)
 
 
 def more(record: Record, found: Sequence[Trouble]) -> dict[str, Needs]:

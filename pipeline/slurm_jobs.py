@@ -80,6 +80,8 @@ class Place:
     """The round's folder."""
     token: str
     """Stands in the names of all its jobs."""
+    upload: str | None = None
+    """Where the last job sends what it has published."""
 
     @property
     def prefix(self) -> str:
@@ -152,7 +154,8 @@ def make_round(
             Job(seal, SEAL, phase.name, f"{seal}.sh", after_ok=before, after_any=tuple(arrays))
         )
         before = (seal,)
-    files[f"{PUBLISH}.sh"] = _small_script(plan, PUBLISH, profile, PUBLISH, place, [PUBLISH])
+    words = [PUBLISH, *(["--upload", shlex.quote(place.upload)] if place.upload else [])]
+    files[f"{PUBLISH}.sh"] = _small_script(plan, PUBLISH, profile, PUBLISH, place, words)
     jobs.append(Job(PUBLISH, PUBLISH, "", f"{PUBLISH}.sh", after_ok=before))
     return Round(tuple(jobs), files)
 

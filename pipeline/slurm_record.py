@@ -40,6 +40,8 @@ class RoundRecord:
     state: str = SUBMITTING
     time: str = ""
     plan_id: str = ""
+    upload: str | None = None
+    """Where its last job sends what it has published."""
     user: str = field(default_factory=lambda: str(os.geteuid()))
     """Who submitted, as a number: somebody else may look at the run folder."""
     needs: dict[str, Needs] = field(default_factory=dict)
@@ -48,7 +50,7 @@ class RoundRecord:
     """``{"id", "key", "role", "phase", "elements", "first", "after_ok", "after_any"}``."""
 
     def place(self, root: Path) -> Place:
-        return Place(root, root / "slurm" / f"round-{self.number}", self.token)
+        return Place(root, root / "slurm" / f"round-{self.number}", self.token, self.upload)
 
     def ids(self) -> list[str]:
         return [str(job["id"]) for job in self.jobs]

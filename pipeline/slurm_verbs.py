@@ -11,6 +11,7 @@ from .errors import ConfigError
 from .profile import Profile, load_profile
 from .progress import to_stderr
 from .slurm_calls import have_slurm
+from .uploading import bucket_of
 from .verbs import recipe_of, show_json, show_lines
 
 
@@ -23,10 +24,13 @@ def profile(options: Namespace) -> Profile:
 
 def submit(options: Namespace) -> int:
     given, recipe = profile(options), recipe_of(options)
+    if options.upload is not None:
+        bucket_of(options.upload)
     if not options.dry_run:
-        return _submitted(options, slurm.submit(recipe, options.out, given, to_stderr))
+        made = slurm.submit(recipe, options.out, given, to_stderr, upload=options.upload)
+        return _submitted(options, made)
     limit = slurm.array_limit(given) if have_slurm() else given.array_limit
-    planned = slurm.dry_run(recipe, options.out, given, limit)
+    planned = slurm.dry_run(recipe, options.out, given, limit, options.upload)
     if options.json:
         show_json({"jobs": planned.lines(), "files": planned.files})
         return 0

@@ -32,6 +32,7 @@ from .progress import quiet, to_stderr
 PART_BYTES = 16 << 20
 """Of one request; more where a file would have more parts than a store takes."""
 MOST_PARTS = 10_000
+_ABSENT = ("404", "NoSuchBucket", "NoSuchKey", "NotFound")
 AT_ONCE = 8
 """Files that are sent at the same time; each holds one part in memory."""
 
@@ -64,6 +65,21 @@ class Bucket:
     def _key(self, name: str) -> dict[str, str]:
         return {"Bucket": self.bucket, "Key": self.prefix + name}
 
+    def check(self) -> None:
+        """Raises ConfigError where there is no such bucket, TaskError where no store answers. A
+        store that will not say so may still take what is sent."""
+        from botocore.exceptions import ClientError
+
+        try:
+            self.client.head_bucket(Bucket=self.bucket)
+        except ClientError as error:
+            if _code(error) in _ABSENT:
+                raise ConfigError(
+                    f"there is no bucket {self.bucket!r}", hint="make it, or use another address"
+                ) from None
+        except self.refusals as error:
+            raise self._error("", "used", error) from None
+
     def holds(self, name: str, size: int, sha256: str) -> bool:
         """Whether a file that we sent lies at a name. Raises TaskError if it cannot be asked."""
         told = self._told(name)
@@ -77,7 +93,7 @@ class Bucket:
         try:
             return dict(self.client.head_object(**self._key(name)))
         except ClientError as error:
-            if _code(error) in ("404", "NoSuchKey", "NotFound"):
+            if _code(error) in _ABSENT:
                 return None
             raise self._error(name, "asked for", error) from None
         except self.refusals as error:
@@ -172,7 +188,7 @@ class Bucket:
     def _error(self, name: str, done: str, error: Exception) -> TaskError:
         said = " ".join(str(error).split())[:500]
         return TaskError(
-            f"{self.address}/{name} cannot be {done}: {said}",
+            f"{self.address}{name and '/'}{name} cannot be {done}: {said}",
             hint="AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID; running again goes on",
         )
 
@@ -218,9 +234,8 @@ def _client() -> Any:
 
 
 def upload(
-    target: Path, address: str, *, replace: bool = False, say: Callable[[str], None] = quiet,
-    bucket: Bucket | None = None,
-) -> Uploaded:  # fmt: skip
+    target: Path, there: Bucket, *, replace: bool = False, say: Callable[[str], None] = quiet
+) -> Uploaded:
     """Sends what the lock of a run folder (or a lock file) names, the list of files, and last the
     lock itself.
 
@@ -230,7 +245,6 @@ def upload(
     lock = Lock.load(target)
     rows = [r for r in lock.rows() if r["role"] != "input"]
     root = lock.path.parent
-    there = bucket or Bucket(address)
     ours = lock.path.read_bytes()
     found = there.read(lock.path.name)
     if found is not None and found != ours:
@@ -264,15 +278,24 @@ def upload(
     )
 
 
+def bucket_of(address: str) -> Bucket:
+    """The place that a command line names, before any work is done for it. Raises ConfigError for
+    what is no address, for a bucket that is not there, and where the package that writes there is
+    missing."""
+    if not is_address(address):
+        raise ConfigError(f"{shown(address)} is no address", hint="s3://BUCKET/PREFIX")
+    there = Bucket(address)
+    there.check()
+    return there
+
+
 def upload_verb(options: Namespace) -> int:
     """The verb ``upload RUN s3://BUCKET/PREFIX``."""
     from .verbs import show_json
 
-    if not is_address(options.address):
-        raise ConfigError(f"{shown(options.address)} is no address", hint="s3://BUCKET/PREFIX")
-    check_address(options.address)
+    there = bucket_of(options.address)
     say = quiet if options.json else to_stderr
-    done = upload(Path(options.target), options.address, replace=options.replace, say=say)
+    done = upload(Path(options.target), there, replace=options.replace, say=say)
     if options.json:
         show_json({
             "lock": done.lock, "sent": done.sent, "files": done.files, "bytes": done.bytes,

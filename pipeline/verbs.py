@@ -66,7 +66,9 @@ def _share(recipe: Any, sample: str) -> str:
 def run(options: Namespace) -> int:
     from .progress import quiet, to_stderr
     from .report import report_lines
+    from .uploading import bucket_of, upload
 
+    there = None if options.upload is None else bucket_of(options.upload)
     say = quiet if options.quiet else to_stderr
     live = sys.stderr if sys.stderr.isatty() and not options.quiet else None
     if options.backend == "slurm":
@@ -85,14 +87,19 @@ def run(options: Namespace) -> int:
             recipe_of(options), options.out, workers=options.workers, backend=options.backend,
             say=say, live=live,
         )  # fmt: skip
+    uploaded = None if there is None else upload(result.root, there, say=say).lock
     if options.json:
-        show_json({"run": str(result.root), "lock": str(result.lock_path), "ledger": result.ledger})
+        shown: dict[str, Any] = {"run": str(result.root), "lock": str(result.lock_path)}
+        shown |= {"ledger": result.ledger} | ({"uploaded": uploaded} if uploaded else {})
+        show_json(shown)
         return 0
     show_lines(report_lines(result.root))
     dropped = sorted(result.ledger["records"]["dropped"].items(), key=lambda e: (-e[1], e[0]))
     most = ", ".join(f"{k} {v}" for k, v in dropped[:3])
     print(f"\ndropped most by {most}" if most else "\nnothing was dropped")
     first = _example(result.root)
+    if uploaded:
+        print(f"uploaded   {uploaded}")
     print(f"next: corpusmill why {first} --run {options.out}")
     print(f"      corpusmill report {options.out} --html")
     return 0
@@ -188,6 +195,10 @@ def _run_tasks(options: Namespace) -> int:
         from .slurm_worker import publish_run
 
         print(publish_run(path.parent, made))
+        if options.upload is not None:
+            from .uploading import bucket_of, upload
+
+            print(upload(path.parent, bucket_of(options.upload)).lock)
         return 0
     if options.tasks is None:
         raise ConfigError("run-tasks needs the tasks to run", hint="write I..J, as in 0..3")

@@ -121,15 +121,51 @@ def test_all_that_the_lock_names_and_verify(made: Path, store: Any, capsys: Any)
     verdict = verify("s3://out/a/b")
     assert verdict.faults == []
     assert verdict.files == len(names) - 1  # the list itself is checked by the lock
-    again = upload(made, "s3://out/a/b")
+    again = upload(made, Bucket("s3://out/a/b"))
     assert (again.sent, again.files) == (0, len(names))
     assert main(("verify", "s3://out/a/b/")) == 0
     assert capsys.readouterr().out.endswith("all as locked\n")
 
 
 @pytest.mark.slow
+def test_a_run_that_sends_what_it_made(made: Path, store: Any, capsys: Any) -> None:
+    """By this machine, and by the last job of a submission; doing it again sends nothing."""
+    (made.parent / "recipe.yaml").write_text(RECIPE + PRODUCTS)
+    words = ("run", str(made.parent / "recipe.yaml"), "--out", str(made), "--json", "--quiet")
+    assert main((*words, "--upload", "s3://out/r")) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["uploaded"] == "s3://out/r/small.lock.json"
+    assert verify("s3://out/r").faults == []
+    assert upload(made, Bucket("s3://out/r")).sent == 0
+    last = ("run-tasks", str(made / "plan.json"), "publish", "--upload", "s3://out/s")
+    assert main(last) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        str(made / "small.lock.json"), "s3://out/s/small.lock.json",
+    ]  # fmt: skip
+    assert verify("s3://out/s").faults == []
+    lock = made / "small.lock.json"
+    before = lock.stat().st_mtime_ns
+    assert main((*words, "--upload", "s3://nowhere/r")) == 2
+    assert "there is no bucket 'nowhere'" in capsys.readouterr().err
+    assert lock.stat().st_mtime_ns == before  # nothing was done
+
+
+@pytest.mark.parametrize("verb", ["run", "submit"])
+def test_where_it_cannot_go_is_said_before_any_work(tmp_path: Path, capsys: Any, verb: str) -> None:
+    (tmp_path / "recipe.yaml").write_text(RECIPE)
+    (tmp_path / "profile.yaml").write_text(
+        'schema: corpusmill/slurm-profile/1\ntime: "01:00:00"\nmemory: 4G\n'
+    )
+    words = (verb, str(tmp_path / "recipe.yaml"), "--out", str(tmp_path / "run"))
+    more = ("--profile", str(tmp_path / "profile.yaml")) if verb == "submit" else ()
+    assert main((*words, *more, "--upload", "/a/folder")) == 2
+    assert "'/a/folder' is no address" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
 def test_verify_sees_every_change(made: Path, store: Any) -> None:
-    upload(made, "s3://out/x")
+    upload(made, Bucket("s3://out/x"))
     shard = next(k for k in keys(store) if k.endswith(".bin"))
     data = store.get_object(Bucket="out", Key=shard)["Body"].read()
     store.put_object(Bucket="out", Key=shard, Body=data[:-1] + bytes([data[-1] ^ 1]))
@@ -158,14 +194,14 @@ def test_a_store_that_fails_in_the_middle_has_no_lock(made: Path, store: Any, co
     with pytest.raises(
         TaskError, match=f"cannot be written: An error occurred \\({code}\\)"
     ) as caught:
-        upload(made, "s3://out/x", bucket=bucket)
+        upload(made, bucket)
     assert "running again goes on" in str(caught.value.hint)
     there = keys(store)
     assert 3 >= len(there) > 0
     assert not [k for k in there if k.endswith(".lock.json")]
     for key, size in there.items():
         assert size == (made / key.removeprefix("x/")).stat().st_size
-    done = upload(made, "s3://out/x")
+    done = upload(made, Bucket("s3://out/x"))
     assert done.sent == done.files - len(there)
     assert verify("s3://out/x").faults == []
 
@@ -249,25 +285,23 @@ def test_a_store_that_lost_what_it_took_is_not_believed(made: Path, store: Any) 
         return {}
 
     with pytest.raises(IntegrityError, match="is not there as it was sent"):
-        upload(
-            made, "s3://out/x", bucket=Bucket("s3://out/x", Hooked(store, "put_object", nothing))
-        )
+        upload(made, Bucket("s3://out/x", Hooked(store, "put_object", nothing)))
 
 
 @pytest.mark.slow
 def test_another_result_is_only_replaced_when_asked(made: Path, store: Any, tmp_path: Path) -> None:
-    upload(made, "s3://out/x")
+    upload(made, Bucket("s3://out/x"))
     write_corpus(tmp_path / "input", files=3)
     other = tmp_path / "run"
     run(Recipe.parse(RECIPE + PRODUCTS, tmp_path), other, workers=1)
     with pytest.raises(ConfigError, match="holds another result under the name small"):
-        upload(other, "s3://out/x")
+        upload(other, Bucket("s3://out/x"))
     assert verify("s3://out/x").faults == []
     bucket = Bucket("s3://out/x", failing(store, "put_object", 3))
     with pytest.raises(TaskError):
-        upload(other, "s3://out/x", replace=True, bucket=bucket)
+        upload(other, bucket, replace=True)
     assert not [k for k in keys(store) if k.endswith(".lock.json")], "its files are no longer there"
-    upload(other, "s3://out/x", replace=True)
+    upload(other, Bucket("s3://out/x"), replace=True)
     faults = verify("s3://out/x").faults
     assert all("is not listed in the lock's files" in f for f in faults)  # of the first result
     lock = store.get_object(Bucket="out", Key="x/small.lock.json")["Body"].read()
@@ -291,7 +325,7 @@ def test_a_store_that_is_not_there(made: Path, store: Any, monkeypatch: Any, cap
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9")
     assert main(("upload", str(made), "s3://out/x")) == 1
     said = capsys.readouterr().err
-    assert "s3://out/x/small.lock.json cannot be asked for" in said
+    assert "s3://out/x cannot be used: Could not connect" in said
     assert "hint: AWS_ENDPOINT_URL" in said
 
 

@@ -120,6 +120,15 @@ def test_scripts_and_graph(recipe: Recipe, tmp_path: Path) -> None:
     assert not root.exists()
 
 
+def test_where_the_last_job_sends_the_products(recipe: Recipe, tmp_path: Path) -> None:
+    plain_end = dry_run(recipe, tmp_path / "run", PROFILE, 3).files["publish.sh"]
+    made = dry_run(recipe, tmp_path / "run", PROFILE, 3, "s3://corpora/it's")
+    assert made.files["publish.sh"] == plain_end.rstrip("\n") + (
+        " --upload 's3://corpora/it'\"'\"'s'\n"
+    )
+    assert not any("s3:" in text for name, text in made.files.items() if name != "publish.sh")
+
+
 def test_what_stands_on_the_command_line(recipe: Recipe, tmp_path: Path) -> None:
     made = dry_run(recipe, tmp_path / "run", PROFILE, 3)
     ids = {job.key: str(100 + i) for i, job in enumerate(made.jobs)}
