@@ -71,6 +71,7 @@ def _half(text: str) -> str:
 
 HALF: Final = "first half"
 """Of what is told of an item: of a short question, with its answer."""
+HALF_INSIDE: Final = f"{HALF}, the line goes on"
 HALF_QUESTION: Final = "first half of the question"
 SHORT: Final = "short, with the answer"
 FORMAT: Final = ("as it is", "upper case", "punctuation", "HTML", "8 words a line", "markup")
@@ -127,10 +128,13 @@ def planted_rows(
     certificate has the item among those that half of it gives away."""
     made: list[dict[str, Any]] = []
 
-    def add(name: str, change: str, item: str, text: str, forms: Forms | None = None) -> None:
+    def add(
+        name: str, change: str, item: str, text: str, forms: Forms | None = None,
+        gap: str = "\n\n",
+    ) -> None:  # fmt: skip
         n = len(made)
         around = filler[n % len(filler)], filler[(7 * n + 3) % len(filler)]
-        planted = f"{around[0]}\n\n{text}\n\n{around[1]}"
+        planted = gap.join((around[0], text, around[1]))
         row = {"id": str(n), "text": planted, "set": name, "change": change, "item": item}
         made.append({**row, "by_half": forms is not None and forms.by_half})
 
@@ -140,6 +144,9 @@ def planted_rows(
         for change, function in CHANGES.items():
             for item, forms in seen[::step][:most]:
                 add(benchmark.name, change, item.id, function(told(item, forms)), forms)
+        for item, forms in seen[::step][:most]:
+            half = _half(told(item, forms))
+            add(benchmark.name, HALF_INSIDE, item.id, half, forms, " ")
         for item, forms in seen[::step][:most]:
             add(benchmark.name, HALF_QUESTION, item.id, _half(item.question), forms)
         short = [(item, forms) for item, forms in seen if not forms.long]

@@ -1,9 +1,9 @@
 """The items of benchmarks as words: what is looked for, and what is too short to be.
 
 An item is looked for in several forms: its question; a question of less than `long_words` words
-also together with the right answer; the first half of either, where that is long and rare enough
-to stand for the item; and, where it has numbers, all but the last without them, so that other
-numbers do not hide it.
+also together with the right answer; what a page tells of it by its first words, where so few of
+them are long and rare enough to stand for the item; and, where it has numbers, all but the last
+without them, so that other numbers do not hide it.
 """
 
 from __future__ import annotations
@@ -30,11 +30,22 @@ if TYPE_CHECKING:
 
 Kind = Literal["long", "question", "answer", "joined", "pair", "half"]
 
-_SLACK: Final = 20
-"""Of so many words of an item one is left off its first half: who halves it may count otherwise."""
+_FEWEST_BITS: Final = 3
+"""More bits that the fewest words must have which stand for an item by themselves."""
 
 _NUMBERLESS_ANSWER: Final = 2
 """Words that an answer must have without its numbers to stand for one with them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """What a page tells of an item. Its first `enough` words stand for it wherever they are in a
+    row; those that are looked for, which may be fewer, do where the text breaks off. A question of
+    `question` words with nothing of its answer does not: pages ask the same."""
+
+    whole: U64
+    enough: int
+    question: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +60,21 @@ class Entry:
     kind: Kind
     """What `words` are: a long question, a short one, an answer (or, where that is too short,
     an option); a short question and its answer, long together ("joined") or not ("pair"); the
-    first half of what is long."""
+    first words of what a page tells."""
     numbers: bool
     """Whether `words` has the numbers of the item, or they were left out."""
+    half: Half | None = None
 
     @property
     def exact(self) -> bool:
         """Whether all of `words` must stand in a row."""
         return self.kind not in ("long", "joined")
+
+    @property
+    def told(self) -> bool:
+        """Whether `words` are all that a page tells of the item."""
+        alone = self.kind == "question" and not len(self.answer)
+        return alone or self.kind in ("long", "joined", "pair")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +114,17 @@ class Vocabulary:
 
     def bits(self, words: U64) -> int:
         """The rarity of the different stems among `words`, together."""
-        return sum(stems.bits(name) for name in {self._stems[word] for word in words.tolist()})
+        return self.running_bits(words)[-1] if len(words) else 0
+
+    def running_bits(self, words: U64) -> list[int]:
+        """The same of the first word, the first two, and so on."""
+        seen: set[str] = set()
+        sums: list[int] = []
+        for name in map(self._stems.__getitem__, words.tolist()):
+            new = 0 if name in seen else stems.bits(name)
+            seen.add(name)
+            sums.append(new + (sums[-1] if sums else 0))
+        return sums
 
 
 def forms_of(
@@ -137,13 +165,27 @@ class _Named:
 
     def with_numbers(self, parts: Sequence[U64]) -> list[Entry]:
         entries = self._whole(parts, True)
-        for whole in [e.words for e in entries if e.kind in ("long", "joined")]:
-            size = max(self.rules.half_words, (len(whole) + 1) // 2 - len(whole) // _SLACK)
-            half = whole[:size]
-            rare = self.vocabulary.bits(half) >= self.rules.half_bits
-            if 2 * size <= len(whole) + 1 and rare:
-                entries.append(self._entry(half, "half", True))
-        return entries
+        question = len(parts[0])
+        halves = [self._half(entry.words, question) for entry in entries if entry.told]
+        return [*entries, *(half for half in halves if half is not None)]
+
+    def _half(self, whole: U64, question: int) -> Entry | None:
+        rules = self.rules
+        rarity = self.vocabulary.running_bits(whole)
+        share = -(-rules.half_percent * len(whole) // 100)
+        sizes = range(share, len(whole))
+        cut = [n for n in sizes if n >= rules.cut_words and rarity[n - 1] >= rules.cut_bits]
+        sure = [
+            n for n in sizes
+            if n >= rules.half_words
+            and rarity[n - 1] >= rules.half_bits + _FEWEST_BITS * (n == rules.half_words)
+        ]  # fmt: skip
+        if not cut and not sure:
+            return None
+        words = whole[: min([*cut, *sure])]
+        enough = min(sure, default=len(whole) + 1)
+        half = Half(whole, enough, question)
+        return Entry(self.benchmark, self.item, words, (), whole[:0], "half", True, half)
 
     def without_numbers(self, parts: Sequence[U64]) -> list[Entry]:
         others = [part for part in parts[2:] if len(part) >= _NUMBERLESS_ANSWER]
@@ -151,11 +193,9 @@ class _Named:
         return self._whole([parts[0], answer, *others], False)
 
     def halved(self, entries: Sequence[Entry]) -> bool:
-        """Whether half of a form has `half_words` words, however it is halved."""
-        halves = [entry.words for entry in entries if entry.kind == "half"]
+        """Whether less than half of what a page tells stands for the item."""
         return any(
-            len(entry.words) > 2 * self.rules.half_words
-            and any(np.array_equal(half, entry.words[: len(half)]) for half in halves)
+            entry.half is not None and 2 * len(entry.words) < len(entry.half.whole)
             for entry in entries
         )
 

@@ -61,7 +61,7 @@ class Ngram(Stage):
     both, and drops where nothing would be left."""
 
     name = "decontaminate.ngram"
-    version = 4
+    version = 5
     kind = "decide"
     Params = NgramParams
     params: NgramParams

@@ -26,8 +26,10 @@ class Rules:
     words of a question that counts without an answer; `near_words`: how many words from the
     question the answer may begin or end; `short_evidence`: words of question and answers together.
 
-    `half_words`, `half_bits`: words, and rarity of these, that the first half of an item must have
-    to stand for it.
+    `half_percent`: share of what a page tells of an item that its first words must be to stand
+    for it; `half_words`, `half_bits`: how many they must be, and how rare together (so many words
+    and no more: by three bits more); `cut_words`, `cut_bits`: the same where the text breaks off
+    behind them: with the line, or where it ends.
 
     `part_bits`: rarity that a run of words must have to stand for its item, of which it must be
     `part_percent` (0, the default: no such search). `paraphrase_bits`, `paraphrase_percent`,
@@ -50,6 +52,9 @@ class Rules:
     alone_words: int = 8
     half_words: int = 7
     half_bits: int = 12
+    half_percent: int = 40
+    cut_words: int = 5
+    cut_bits: int = 8
     part_percent: int = 0
     part_bits: int = 24
     paraphrase_words: int = 25
@@ -60,7 +65,7 @@ class Rules:
     def __post_init__(self) -> None:
         for name in (
             "candidate_percent", "ngram_percent", "run_percent", "window_percent", "order_percent",
-            "pieces_percent", "paraphrase_percent",
+            "pieces_percent", "half_percent", "paraphrase_percent",
         ):  # fmt: skip
             if not 0 < getattr(self, name) <= 100:
                 raise ConfigError(f"decontaminate: {name}={getattr(self, name)} is not in 1..100")
@@ -74,13 +79,14 @@ class Rules:
             "short_evidence",
             "alone_words",
             "half_words",
+            "cut_words",
         ):
             if getattr(self, name) < GRAM:
                 raise ConfigError(
                     f"decontaminate: {name}={getattr(self, name)} is less than {GRAM}",
                     hint=f"candidates are found by {GRAM}-grams",
                 )
-        for name in ("near_words", "free_words", "half_bits", "part_bits"):
+        for name in ("near_words", "free_words", "half_bits", "cut_bits", "part_bits"):
             if getattr(self, name) < 0:
                 raise ConfigError(f"decontaminate: {name}={getattr(self, name)} is negative")
         if self.paraphrase_words and self.paraphrase_words < self.long_words:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from . import overlap
-from .items import Entry, Vocabulary
+from .items import Entry, Half, Vocabulary
 from .overlap import GRAM
 from .rules import Rules
 
@@ -42,9 +42,16 @@ class Judge:
         self._vocabulary = vocabulary
         self._rules = rules
 
-    def verdict(self, entry: Entry, words: U64, places: I64, entry_places: I64) -> Match | None:
+    def verdict(
+        self, entry: Entry, words: U64, places: I64, entry_places: I64,
+        breaks_off: Callable[[int], bool],
+    ) -> Match | None:  # fmt: skip
         """What `words`, those of a document, hold of `entry`, if it is enough. `places`: where
-        n-grams of the entry begin in `words`; `entry_places`: where they begin in the entry."""
+        n-grams of the entry begin in `words`; `entry_places`: where they begin in the entry.
+        `breaks_off`: whether the text does before a word of that number."""
+        if entry.half is not None:
+            starts = np.unique(places - entry_places).tolist()
+            return _first_words(entry.half, len(entry.words), words, starts, breaks_off)
         if entry.exact:
             return self._exact(entry, words, places, entry_places)
         size = len(entry.words)
@@ -117,8 +124,6 @@ class Judge:
             end = start + size
             if start < 0 or not np.array_equal(words[start:end], entry.words):
                 continue
-            if entry.kind == "half":
-                return Match("half", 0.5, start, end)
             if entry.kind == "pair" or self._answered(entry, words, start, end):
                 return Match("short", 1.0, start, end)
         return None
@@ -140,6 +145,22 @@ class Judge:
         return overlap.holds(words[end : end + most], other) or overlap.holds(
             words[max(0, start - most) : start], other
         )
+
+
+def _first_words(
+    half: Half, least: int, words: U64, starts: Sequence[int], breaks_off: Callable[[int], bool]
+) -> Match | None:
+    """The first of `starts` behind which enough of an item's first words stand."""
+    for start in starts:
+        here = words[max(0, start) : max(0, start) + len(half.whole)]
+        other = np.flatnonzero(here != half.whole[: len(here)])
+        run = int(other[0]) if len(other) else len(here)
+        end = start + run
+        if start < 0 or run < least or run == half.question:
+            continue
+        if run >= half.enough or breaks_off(end):
+            return Match("half", round(run / len(half.whole), 6), start, end)
+    return None
 
 
 def _is_asked(question: U64, window: U64) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench import contamination as bench
-from bench.contamination_items import Gpt3
+from bench.contamination_items import HALF_INSIDE, HALF_QUESTION, SHORT, Gpt3
 from corpusmill.stages.decontaminate.benchmarks import Benchmark, Item
 
 TEXT = 'Tom has 3 red, 12 blue pens. "How many" are there (in all)? Zoe knows 1234567.'
@@ -40,10 +40,13 @@ def test_planted_rows() -> None:
     unseen = Item("x", "Who?", "he")
     benchmark = Benchmark("b", "1", "", "0", (*items, unseen))
     rows = bench.planted_rows([benchmark], 5, None, ["one", "two"])
-    assert len(rows) == 5 * (len(bench.CHANGES) + 2)
+    assert len(rows) == 5 * (len(bench.CHANGES) + 3)
     assert {row["item"] for row in rows} == {"0", "2", "4", "6", "8"}
     assert rows[0]["text"] == f"one\n\n{items[0].question}\n{items[0].answer}\n\ntwo"
-    assert not any(row["by_half"] for row in rows)
+    halves = [row for row in rows if row["by_half"]]
+    assert {row["change"] for row in halves} == {*bench.CHANGES, HALF_INSIDE, HALF_QUESTION, SHORT}
+    inside = next(row for row in halves if row["change"] == HALF_INSIDE)
+    assert inside["text"].split(" What")[0] in ("one", "two")
     (half,) = {row["text"] for row in rows if row["change"] == "first half" and row["item"] == "0"}
     assert half.split("\n\n")[1] == "What has the keeper of lighthouse"
     (half,) = {r["text"] for r in rows if r["change"].endswith("question") and r["item"] == "0"}

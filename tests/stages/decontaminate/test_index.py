@@ -88,14 +88,14 @@ CHANGES: dict[str, tuple[Callable[[str], str], tuple[int, int, int, int]]] = {
         (54, 54, 40, 54),
     ),
     "words dropped": (dropped, (54, 54, 28, 48)),
-    "first half": (half, (51, 53, 2, 37)),
+    "first half": (half, (54, 54, 24, 54)),
 }
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_planted_items(change: str) -> None:
     """The figures are what was measured when written. Items of mbpp and mmlu are short (mbpp: 14
-    words at the median): half of one is a phrase that could stand anywhere."""
+    words at the median), and half of their question is less than half of them with their answer."""
     function, floors = CHANGES[change]
     benchmarks, index = sample()
     for b, floor in zip(benchmarks, floors, strict=True):
@@ -159,7 +159,8 @@ def test_short_items_need_their_answer_near() -> None:
 def test_a_short_question_of_eight_words_stands_alone() -> None:
     eight = "Which desert is the driest in the world?"
     index = ContaminationIndex.build([benchmark(Item("d", eight, "Atacama"))])
-    assert [bool(h) for h in index.find([planted(eight), planted(eight[:-7])])] == [True, False]
+    texts = [planted(eight), f"{FILLER} Which desert is the driest {FILLER}"]
+    assert [bool(hits) for hits in index.find(texts)] == [True, False]
 
 
 def test_a_question_of_two_words_is_found_from_its_answer() -> None:
