@@ -82,11 +82,10 @@ def with_ends(ids: Any, lengths: Any) -> Any:
     return stream
 
 
-def main(side: str, texts: str, tokenizer: str, out: str) -> int:
+def written(encode: Encode, texts: str, out: str) -> dict[str, Any]:
+    """Encodes a Parquet file group by group into `out`; what there is to say of it."""
     import pyarrow.parquet as pq
 
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    encode = SIDES[side](Path(tokenizer))
     digest = hashlib.sha256()
     size = count = 0
     with pq.ParquetFile(texts) as file, open(out, "wb") as target:
@@ -98,7 +97,12 @@ def main(side: str, texts: str, tokenizer: str, out: str) -> int:
             digest.update(raw)
             size += column.nbytes
             count += len(stream)
-    print(json.dumps({"bytes": size, "ids": count, "sha256": digest.hexdigest()}))
+    return {"bytes": size, "ids": count, "sha256": digest.hexdigest()}
+
+
+def main(side: str, texts: str, tokenizer: str, out: str) -> int:
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    print(json.dumps(written(SIDES[side](Path(tokenizer)), texts, out)))
     return 0
 
 

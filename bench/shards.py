@@ -5,7 +5,8 @@
 Text of three kinds from this machine (`bench.mixed`); a vocabulary of 32,768 tokens with the split
 ``gpt4`` trained on a tenth of it. A side is one process (`bench.shard_sides`), whose whole CPU time
 counts, start and all. The others are slower and get a part of the text; on that part their digests
-are compared with ours. Cold figures: how long we take for little text, in either of our ways.
+are compared with ours. gigatoken joins where it is installed (``make peers``) and gets all of it.
+Cold figures: how long we take for little text, in either of our ways.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from corpusmill.tokenizers.bpe import EOS, BpeParams, train_bpe
 from corpusmill.tokenizers.bpe_engine import WAY, bpe_digest
 from corpusmill.tokenizers.encode import CARD, CARD_SCHEMA
 
-from .harness import Bar, Report, Usage, finish, parser, timed
+from .harness import PEERS, ROOT, Bar, Report, Usage, finish, parser, peer_python, timed
 from .mixed import by_kind
 
 MEGABYTES, QUICK_MEGABYTES = 400.0, 12.0
@@ -35,6 +36,8 @@ VOCABULARY, QUICK_VOCABULARY = 32_768, 4096
 TRAINING_SHARE = 0.1
 PARTS = {"tiktoken": 0.1, "huggingface": 0.02}
 """Of the text, what the slower sides get."""
+PEER, GIGATOKEN = "tokenizers", "gigatoken"
+PEER_SIDES = ROOT / "bench" / "peers" / PEER / "sides.py"
 COLD_MEGABYTES = (2.0, 20.0, 200.0)
 REFERENCE_MOST = 20.0
 """Megabytes from which the reference way is no longer measured cold."""
@@ -59,6 +62,8 @@ def measure(args: argparse.Namespace) -> Report:
         bench = Sides(folder, texts, size)
         ours = bench.row("ours", size, compared=False)
         rows = [ours, *(bench.row(side, size * part) for side, part in PARTS.items())]
+        if (PEERS / PEER).exists():
+            rows.append(bench.row(GIGATOKEN, size))
         for cold in COLD_MEGABYTES:
             if cold * 1e6 < size:
                 rows.append(bench.row("ours", cold * 1e6, compared=False))
@@ -106,10 +111,11 @@ class Sides:
             write(texts, first_of(self._texts, size))
         log = self._folder / "side.log"
         environment = {WAY: "reference" if side == "reference" else "auto"}
-        command = [
-            sys.executable, "-m", "bench.shard_sides", "ours" if side == "reference" else side,
-            str(texts), str(self._folder / "tokenizer"), str(self._folder / "stream.bin"),
-        ]  # fmt: skip
+        begin = [sys.executable, "-m", "bench.shard_sides", "ours" if side == "reference" else side]
+        if side == GIGATOKEN:
+            begin = [str(peer_python(PEER)), str(PEER_SIDES), "encode"]
+        files = (texts, self._folder / "tokenizer", self._folder / "stream.bin")
+        command = [*begin, *map(str, files)]
         usage = timed(command, log, environment)
         return usage, json.loads(log.read_text().strip().splitlines()[-1])
 

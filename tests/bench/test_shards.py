@@ -28,6 +28,6 @@ def test_texts_of_three_kinds() -> None:
 def test_quick(capsys: pytest.CaptureFixture[str]) -> None:
     assert shards.main(["--quick", "--json", "--megabytes", "0.6"]) == 0
     made = json.loads(capsys.readouterr().out)
-    assert [row["side"] for row in made["rows"]] == ["ours", "tiktoken", "huggingface"]
+    assert [row["side"] for row in made["rows"]][:3] == ["ours", "tiktoken", "huggingface"]
     assert all(row["ids equal"] for row in made["rows"])
     assert made["bars"]["times tiktoken"]["bar"] == 4.0
