@@ -94,15 +94,25 @@ def run(options: Namespace) -> int:
         show_json(shown)
         return 0
     show_lines(report_lines(result.root))
-    dropped = sorted(result.ledger["records"]["dropped"].items(), key=lambda e: (-e[1], e[0]))
-    most = ", ".join(f"{k} {v}" for k, v in dropped[:3])
-    print(f"\ndropped most by {most}" if most else "\nnothing was dropped")
+    print(f"\n{_dropped_most(result.ledger)}")
     first = _example(result.root)
     if uploaded:
         print(f"uploaded   {uploaded}")
     print(f"next: corpusmill why {first} --run {options.out}")
     print(f"      corpusmill report {options.out} --html")
     return 0
+
+
+def _dropped_most(ledger: Mapping[str, Any]) -> str:
+    """The three rules that dropped most; what reading left out is no rule's doing."""
+    from .replay import READERS
+
+    dropped = ledger["records"]["dropped"].items()
+    rules = [(k, v) for k, v in dropped if k.partition(":")[0] not in READERS]
+    most = sorted(rules, key=lambda e: (-e[1], e[0]))[:3]
+    if not most:
+        return "no rule dropped anything"
+    return "dropped most by " + ", ".join(f"{k} {v}" for k, v in most)
 
 
 def _example(root: Path) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from corpusmill.pipeline import Recipe, run
 from corpusmill.pipeline.cli import main
+from corpusmill.pipeline.verbs import _dropped_most
 
 from .conftest import RECIPE, text_of
 
@@ -120,6 +121,13 @@ def test_what_a_text_resembles(
     assert main(["dedup"]) == 2
     assert main(["dedup", "near", str(tmp_path / "none"), "--run", str(root)]) == 1
     assert "cannot be read as a text" in capsys.readouterr().err
+
+
+def test_what_dropped_most() -> None:
+    lost = {"read:status": 9, "sample:not_sampled": 9, "a:b": 1, "c:d": 3, "c:e": 3, "f:g": 2}
+    said = _dropped_most({"records": {"dropped": lost}})
+    assert said == "dropped most by c:d 3, c:e 3, f:g 2"
+    assert _dropped_most({"records": {"dropped": {"read:status": 9}}}) == "no rule dropped anything"
 
 
 @pytest.mark.slow
