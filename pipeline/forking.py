@@ -109,6 +109,12 @@ class ForkServer:
         link.close()
         return answer.get("ready")
 
+    def begin(self, request: Request) -> None:
+        """`prepare`, without waiting for its end."""
+        link, theirs = _pair()
+        link.close()
+        self._send(request, theirs, ())
+
     def start(self, request: Request, stderr: int, *, text: bool) -> Forked | None:
         """A new process with pipes for its standard input and output, after `prepare`; None if
         the server refuses, or is gone."""
@@ -130,13 +136,15 @@ class ForkServer:
 
     def _ask(self, request: Request, files: Sequence[int]) -> tuple[socket.socket, dict[str, Any]]:
         link, theirs = _pair()
-        with theirs:
-            try:
-                message = json.dumps(request).encode()
-                socket.send_fds(self._control, [message], [theirs.fileno(), *files])
-            except OSError:  # it is gone
-                return link, {}
+        self._send(request, theirs, files)
         return link, _told(link) or {}
+
+    def _send(self, request: Request, link: socket.socket, files: Sequence[int]) -> None:
+        """Sends a request with the end of a link; that end is closed here, so that the other one
+        hears nothing where the server is gone."""
+        with link, suppress(OSError):
+            message = json.dumps(request).encode()
+            socket.send_fds(self._control, [message], [link.fileno(), *files])
 
     def close(self) -> None:
         """Gives the server up; the process that made it also ends it, with all that it forked."""

@@ -64,6 +64,9 @@ class Stage:
         """Cheap and pure: may set `reads`, `writes` and `reasons` from `params`, load nothing."""
         self.params = params
 
+    def begin(self) -> None:
+        """Start what goes on beside this process while `setup` of other stages is called."""
+
     def setup(self) -> None:
         """Load what `apply` needs. Called once a process, before the first batch."""
 

@@ -91,6 +91,9 @@ class Worker:
             unready = self._load(phase)
         for step in unready:
             self._steps[step.id] = step
+            if isinstance(step.made, Stage):
+                step.made.begin()
+        for step in unready:
             step.made.setup()
             self.plan.check_assets(step.made.params)
         self._phase = phase  # last: where a setup failed, the next task must try it again

@@ -116,6 +116,11 @@ class ExtractTiers(Stage):
         self._made().share()
         return False
 
+    def begin(self) -> None:
+        """Starts the process."""
+        if self.params.isolate:
+            self._made().begin()
+
     def setup(self) -> None:
         """Starts the process (or loads the libraries here) and tests them on a known page."""
         params: TiersParams = self.params

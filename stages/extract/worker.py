@@ -111,10 +111,13 @@ class _Child:
         self._buffer = bytearray()
         self._cpu = 0.0
         self._writer: threading.Thread | None = None
-        self._start(config)
-
-    def _start(self, config: Mapping[str, Any]) -> None:
+        self._ready = False
         self.send([(json.dumps(config).encode(), None)])
+
+    def wait_until_ready(self) -> None:
+        """Raises StageError if it does not come so far."""
+        if self._ready:
+            return
         try:
             answer = self.receive(cpu_seconds=START_SECONDS, stall_seconds=START_SECONDS)
         except _Lost as lost:
@@ -129,6 +132,7 @@ class _Child:
         if "fatal" in answer:
             self.kill()
             raise StageError(str(answer["fatal"]), hint=answer.get("hint"))
+        self._ready = True
 
     def send(self, frames: Sequence[tuple[bytes, bytes | None]]) -> None:
         """Feeds the child in a thread of its own, since both pipes may be full."""
@@ -255,13 +259,19 @@ class Worker:
         from this one, come from one that has loaded the libraries. What it cannot load they meet
         themselves."""
         self._forks = ForkServer(_command(), environment=_environment(), log=subprocess.DEVNULL)
-        self._forks.prepare(self._config)
+        self._forks.begin(self._config)
 
-    def start(self) -> None:
-        """Starts the process. Raises StageError if it cannot start or fails its self-test."""
+    def begin(self) -> None:
+        """Starts the process, and does not wait until it has loaded the libraries."""
         if self._child is None or not self._child.alive():
             self.close()
             self._child = _Child({**self._config, "parent": os.getpid()}, self._forks)
+
+    def start(self) -> None:
+        """Starts the process. Raises StageError if it cannot start or fails its self-test."""
+        self.begin()
+        if self._child is not None:
+            self._child.wait_until_ready()
 
     def run(self, requests: Sequence[Request]) -> list[dict[str, Any]]:
         """One answer for each request, in order."""
