@@ -31,7 +31,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from corpusmill.pipeline.errors import CorpusmillError
 from corpusmill.pipeline.progress import to_stderr as say
 
 from . import texts
@@ -68,30 +67,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     return finish(lambda: measure(args), args.json)
 
 
-def pages(folder: Path) -> Iterator[str]:
-    """The text of each response of the crawl, by the tier ``fast``; empty ones left out."""
-    from fastwarc.warc import ArchiveIterator, WarcRecordType
-
-    from corpusmill.stages.extract import extract
-
-    for path in sorted(folder.rglob("*.warc.gz")):
-        with path.open("rb") as file:
-            for record in ArchiveIterator(file, record_types=WarcRecordType.response):
-                url = record.headers["WARC-Target-URI"]
-                try:
-                    text = extract(record.reader.read(), url=url, tier="fast").text
-                except CorpusmillError:  # over a budget: no text to judge
-                    continue
-                if text:
-                    yield text
-
-
 def sets(folder: Path | None, most: int | None) -> dict[str, Iterator[str]]:
     """Kind → texts."""
     if folder is None:
         with gzip.open(COMMITTED, "rt", encoding="utf-8") as file:
             return {"committed": iter([json.loads(line)["text"] for line in file])}
-    found = {"crawl": pages(folder / "crawl")}
+    found: dict[str, Iterator[str]] = {
+        "crawl": (text for _, text in texts.extracted(folder / "crawl"))
+    }
     for group in ("text_high", "text_low"):
         for path in sorted((folder / group).glob("*.jsonl.gz")):
             name = path.name.partition(".")[0]

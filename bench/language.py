@@ -1,12 +1,14 @@
 """Languages found in labelled texts, beside CLD2 and py3langid alone, and how fast.
 
-    python -m bench.language [--quick] [--json] [--rounds N] [--model FILE]
+    python -m bench.language [--quick] [--json] [--rounds N] [--model FILE] [--pages]
 
 Sets (with ``CORPUSMILL_DATA``), in the part that neither training nor tuning of `measure.language`
 has seen: articles of the declaration of human rights in the languages that CLD2 knows, documents
 joined from them, tldr sentences; and texts of kinds that it was never trained on: XQuAD paragraphs,
 and manuals whose labels a rule gave. ``other languages`` are articles in languages that nobody here
 names: right is ``und``. ``untranslated`` are English manual pages under another language's URL.
+``--pages`` extracts the crawl's manual pages (minutes) and says of how many in other languages ours
+makes English, and of how many of those CLD2, asked about each line, finds most lines in English.
 ``--quick``: the committed set, which training has partly seen.
 
 Accuracy is the share of texts given the label (an abstention is wrong), with Wilson's 95 %
@@ -42,6 +44,10 @@ SLOW = 10
 """Every how manieth document the slowest side is timed on."""
 ALONE = ("script", "model", "none")
 """Who decides without a second opinion."""
+LINE = 25
+"""Characters of the shortest line that says what a page is in."""
+PAGE = 200
+"""Characters of the shortest page."""
 SENTENCES = ("declaration", "tldr")
 DOCUMENTS = ("declaration, joined", "xquad")
 Side = Callable[[Sequence[str]], list[str]]
@@ -51,6 +57,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser(__doc__ or "")
     options.add_argument("--rounds", type=int, help=f"timed runs of each side (default {ROUNDS})")
     options.add_argument("--model", type=Path, help="a fastText language model, as one more side")
+    options.add_argument(
+        "--pages", action="store_true", help="the crawl's half-translated pages too"
+    )
     args = options.parse_args(argv)
     return finish(lambda: measure(args), args.json)
 
@@ -106,6 +115,43 @@ def row_of(name: str, side: str, found: Sequence[Labelled], codes: Sequence[str]
     }  # fmt: skip
 
 
+def english_lines(text: str) -> float:
+    """Which share of the characters in lines of known language CLD2 finds in English."""
+    found: dict[str, int] = {}
+    for line in (line.strip() for line in text.split("\n")):
+        if len(line) >= LINE:
+            code = ask_cld2(line).code
+            found[code] = found.get(code, 0) + len(line)
+    return found.get("en", 0) / max(1, sum(n for code, n in found.items() if code != "und"))
+
+
+def half_translated(data: Path) -> dict[str, Any]:
+    """Natural pages of the crawl that are labelled as another language, each text once: how many
+    `measure.language` calls English, and how many of those are not so by most of their lines."""
+    labels = {
+        row["url"]: row["lang_checked"]
+        for row in texts.rows(data / "crawl" / "manifest.jsonl.gz")
+        if row["kind"].startswith("natural")
+    }
+    found = {
+        text: labels[url]
+        for url, text in texts.extracted(data / "crawl")
+        if len(text) >= PAGE and (labels.get(url) or "en").partition("-")[0] != "en"
+    }
+    english = [
+        text
+        for text, (verdict, _) in zip(found, Judges(600).ask(list(found)), strict=True)
+        if verdict.code == "en"
+    ]
+    wrong = sum(english_lines(text) < 0.5 for text in english)
+    low, high = interval(wrong, len(found))
+    return {
+        "set": "pages of manuals", "side": "corpusmill", "n": len(found),
+        "called_english": len(english), "wrongly": wrong, "low": low, "high": high,
+        "foreign_called_english": round(wrong / max(1, len(found)), 4),
+    }  # fmt: skip
+
+
 def py3langid_alone() -> Side:
     """The package as it is used by itself."""
     from py3langid.langid import LanguageIdentifier
@@ -154,7 +200,8 @@ def bars_of(rows: Sequence[dict[str, Any]], rates: dict[str, float]) -> dict[str
         for name in names:
             if name in ours:
                 bars[f"accuracy on {kind} ({name})"] = Bar(ours[name]["accuracy"], bar)
-    named = [ours[name] for name in (*SENTENCES, *DOCUMENTS, "other languages") if name in ours]
+    foreign = (*SENTENCES, *DOCUMENTS, "other languages", "pages of manuals")
+    named = [ours[name] for name in foreign if name in ours]
     worst = max(row["foreign_called_english"] for row in named)
     bars["foreign text not called English, worst set"] = Bar(round(1 - worst, 4), 0.995)
     bars["documents per CPU second"] = Bar(rates["corpusmill"], 8000)
@@ -163,6 +210,8 @@ def bars_of(rows: Sequence[dict[str, Any]], rates: dict[str, float]) -> dict[str
 
 def measure(args: argparse.Namespace) -> Report:
     data = texts.data(args.quick)
+    if args.pages and data is None:
+        raise BenchError("--pages needs CORPUSMILL_DATA, and no --quick", exit_code=2)
     if args.model is not None and not args.model.is_file():
         raise BenchError(f"{args.model} is no file", exit_code=2)
     found = labelled(data)
@@ -179,6 +228,8 @@ def measure(args: argparse.Namespace) -> Report:
                 alone = sum(verdict.judges in ALONE for verdict, _ in judges.ask(given))
                 rows[-1]["second_opinion"] = round(1 - alone / max(1, len(given)), 4)
         say(f"{name}: done")
+    if args.pages and data is not None:
+        rows.append(half_translated(data))
     documents = [row.text for name in (*DOCUMENTS, "manuals") for row in found.get(name, ())]
     rounds = args.rounds or (QUICK_ROUNDS if data is None else ROUNDS)
     rates = speeds(compared, documents, rounds)

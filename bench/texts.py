@@ -53,6 +53,25 @@ def crawl(folder: Path) -> Iterator[tuple[str, str]]:
                 yield record.headers["WARC-Target-URI"], text
 
 
+def extracted(folder: Path) -> Iterator[tuple[str, str]]:
+    """URL and text, by the tier ``fast``, of every response below `folder` that has one."""
+    from fastwarc.warc import ArchiveIterator, WarcRecordType
+
+    from corpusmill.pipeline.errors import CorpusmillError
+    from corpusmill.stages.extract import extract
+
+    for path in sorted(folder.rglob("*.warc.gz")):
+        with path.open("rb") as file:
+            for record in ArchiveIterator(file, record_types=WarcRecordType.response):
+                url = record.headers["WARC-Target-URI"]
+                try:
+                    text = extract(record.reader.read(), url=url, tier="fast").text
+                except CorpusmillError:  # over a budget
+                    continue
+                if text:
+                    yield url, text
+
+
 def clean(folder: Path | None, every: int = 1) -> dict[str, dict[str, str]]:
     """Set → id → text, of texts that were not made to hold benchmark items; one of `every`."""
     whole = _clean(folder)

@@ -19,12 +19,17 @@ times as many where a fifth of the letters in those is in a second language. The
 The thresholds were set on a quarter of the declaration and of tldr sentences that the model had
 not seen (`language_sets.py`; `bench/language.py` gives the figures on another quarter).
 
+What these take for English, of a text that was not read whole, is looked at again by lines where
+the model is not sure or saw a second language (`language_lines.py`): another language has it if
+more letters are in its lines, by a tenth.
+
 With `Params.model`, a user's fastText model (lid.176, OpenLID, GlotLID) takes the place of all of
 these; `lang_judges` is ``fasttext`` then, and `lang_score` its probability.
 
-`lang_judges` is who decided: ``none``, ``script``, ``model``, ``agree`` (two of three), or
-``model_only``, ``cld2``, ``langid`` where no two agreed. `lang_score` is between 0 and 1: above 0.5
-where the text was settled or two agreed, 0.5 or less where not. `lang_share` is the share of the
+`lang_judges` is who decided: ``none``, ``script``, ``model``, ``agree`` (two of three), ``lines``,
+or ``model_only``, ``cld2``, ``langid`` where no two agreed. `lang_score` is between 0 and 1: above
+0.5 where the text was settled or two agreed, 0.5 or less where not; the share of the letters for
+``lines``. `lang_share` is the share of the
 letters read that are in the language, `lang_second` and `lang_second_share` the next language and
 its share, by pieces of about 120 letters; absent where only one is seen.
 
@@ -47,6 +52,8 @@ from corpusmill.stages.unicode_data import ALPHA, class_pattern
 
 from .language_codes import CLD2_CODES, LANGID_CODES, LANGUAGES, UNDETERMINED
 from .language_judges import First, ask_cld2, langid
+from .language_lines import CHARS, doubtful, letters_by_language, not_english
+from .language_lines import PIECES as LINE_PIECES
 from .language_model import LanguageModel, Opinion, language_model
 from .language_scripts import GROUP_LANGUAGE
 
@@ -224,6 +231,15 @@ class Judges:
         for i in open_ones:
             second, probability = seconds.get(i, (UNDETERMINED, 0.0))
             verdicts[i] = join(opinions[i], firsts[i], second, probability, self._known)
+        for i, verdict in enumerate(verdicts):
+            if verdict is None or verdict.code != "en" or len(texts[i]) <= self._chars:
+                continue
+            if doubtful(opinions[i]):
+                read = sample(texts[i], CHARS, LINE_PIECES)
+                other = not_english(letters_by_language(self._model, read), opinions[i])
+                if other is not None:
+                    verdicts[i] = Verdict(other.code, other.probability, "lines")
+                    opinions[i] = other
         return [(v, o) for v, o in zip(verdicts, opinions, strict=True) if v is not None]
 
 
@@ -231,7 +247,7 @@ class MeasureLanguage(Stage):
     """`measure.language`: see the module docstring."""
 
     name: ClassVar[str] = "measure.language"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     kind: ClassVar[Kind] = "measure"
     pins: ClassVar[tuple[str, ...]] = ("pycld2", "py3langid")
     Params: ClassVar[type] = Params

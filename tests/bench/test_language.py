@@ -47,3 +47,16 @@ def test_quick_sets_are_the_committed_ones() -> None:
         "declaration, joined": 50,
     }
     assert len({row.code for row in found["declaration, joined"]}) == 50
+
+
+def test_share_of_lines_in_english() -> None:
+    english = "The address of the server is read from the file that is named here."
+    french = "Le nom de la machine est lu dans le fichier que le serveur indique."
+    text = f"{english}\n{french}\nshort line\n1234 5678 9012 3456 7890 1234"
+    assert bench.english_lines(text) == len(english) / (len(english) + len(french))
+    assert bench.english_lines("") == 0
+
+
+def test_pages_need_the_data(capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench.main(["--quick", "--pages"]) == 2
+    assert "--pages needs CORPUSMILL_DATA" in capsys.readouterr().err
