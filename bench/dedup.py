@@ -35,7 +35,7 @@ from typing import Any
 
 from corpusmill.pipeline.progress import to_stderr as say
 
-from .dedup_growth import growth
+from .dedup_growth import GROWTH_COLUMNS, QUICK_SIZES, ROWS, SIZES, growth
 from .dedup_truth import PAIRS, kept, recall, sameness
 from .harness import (
     PEERS,
@@ -73,6 +73,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--chars", type=int, default=CHARS, help=f"of a text at most (default {CHARS})"
     )
     options.add_argument("--rounds", type=int, help=f"runs of each side (default {ROUNDS})")
+    options.add_argument(
+        "--sizes", type=int, nargs="+", help=f"documents of growth (default {SIZES})"
+    )
     options.add_argument("--only", choices=PARTS, help="one part (default: all)")
     args = options.parse_args(argv)
     return finish(lambda: measure(args), args.json)
@@ -104,9 +107,11 @@ def measure(args: argparse.Namespace) -> Report:
     if args.only in (None, "sameness"):
         take(sameness(QUICK_KEPT_PAIRS))
     if args.only in (None, "growth"):
-        take(growth(args.quick))
+        sizes = args.sizes or (QUICK_SIZES if args.quick else SIZES)
+        take(growth(sizes, ROWS // 20 if args.quick else ROWS))
     columns = ("what", "value", "theory", "bytes a text", "pairs")
-    return Report("dedup", versions, rows, bars, columns, notes)
+    more = (GROWTH_COLUMNS,) if args.only in (None, "growth") else ()
+    return Report("dedup", versions, rows, bars, columns, notes, more=more)
 
 
 # -- speed -------------------------------------------------------------------------------------

@@ -163,7 +163,8 @@ class Report:
         """The same for people."""
         lines = [f"{self.bench} on {self.machine.get('cpu', 'an unknown CPU')}", ""]
         for columns in (self.columns, *self.more):
-            lines += table([list(columns), *([r.get(c) for c in columns] for r in self.rows)])
+            shown_rows = [r for r in self.rows if any(c in r for c in columns[1:])]
+            lines += table([list(columns), *([r.get(c) for c in columns] for r in shown_rows)])
             lines.append("")
         for name, bar in self.bars.items():
             plain = bar.plain()

@@ -14,6 +14,7 @@ import pytest
 
 from bench import dedup, dedup_sides
 from bench import dedup_growth as growth
+from bench import dedup_made as made
 from bench import dedup_truth as truth
 from corpusmill.stages.unicode_data import fold
 
@@ -47,11 +48,26 @@ def test_recall_and_precision() -> None:
 def test_growth_counts_what_it_made() -> None:
     found = growth.timed(20_000, 100_000)
     assert found["partitions"] == 4
-    own = np.arange(20_000, dtype=np.uint64)
-    assert found["pairs"] == int((growth.clusters(own) != own).sum())
-    assert 0.2 < found["pairs"] / 20_000 < 0.3
     assert 60_000 < found["rows of a partition"] < 80_000
-    assert found["value"] == pytest.approx(found["bucket"] + found["link"])
+    assert found["value"] == pytest.approx(
+        sum(found[name] for name in ("bucket", "verify", "split", "link"))
+    )
+
+
+def test_made_up_tables(tmp_path: Path) -> None:
+    own = np.arange(20_000, dtype=np.uint64)
+    later = int((made.clusters(own) != own).sum())
+    assert 0.2 < later / 20_000 < 0.3
+    ctx = made.FileContext(tmp_path, 4)
+    assert made.write_edges(ctx, 20_000) == ctx.read("edges").num_rows == later
+    assert made.write_sets(ctx, 20_000, np.arange(4)) == later
+    sets, sent = (ctx.read(table)["set"].to_pylist() for table in ("sets", "sent"))
+    assert len(sets) <= later
+    assert len(set(sets)) == len(set(sent)) == 2_000  # one set a cluster
+    assert len(sets[0]) == 4 * made.SHINGLES
+    some = made.write_families(ctx, 20_000, np.array([2]))
+    assert some == ctx.read("gathered", partition=2).num_rows == ctx.read("gathered").num_rows
+    assert ctx.read("ties").num_rows == some - len(set(ctx.read("gathered")["family"].to_pylist()))
 
 
 @pytest.mark.slow
@@ -59,8 +75,8 @@ def test_memory_of_the_steps_after_the_keys() -> None:
     """A task holds its partition's band rows, sorted; the one that sees all pairs 8 bytes a
     candidate. The rest is room for a piece of its input."""
     found = growth.in_process(1_000_000, 1_000_000)
-    assert found["bucket_bytes"] < 100 * found["rows of a partition"] + growth.PIECE
-    assert 8 * 1_000_000 < found["link_bytes"] < 8 * 1_000_000 + growth.PIECE
+    assert 1e6 * found["bucket, MB"] < 100 * found["rows of a partition"] + growth.PIECE
+    assert 8 < found["link, MB"] < 8 + growth.PIECE / 1e6
     assert found["bytes a text"] < 230
 
 
