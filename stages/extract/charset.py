@@ -28,7 +28,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .charset_labels import LABELS, PYTHON_CODECS
@@ -58,6 +58,8 @@ class Decoded:
     rule: Rule
     replaced: int
     """How many characters of `text` are U+FFFD."""
+    utf8: bytes | None = field(default=None, compare=False, repr=False)
+    """`text` in UTF-8, where the body was that already."""
 
     @property
     def replaced_share(self) -> float:
@@ -114,11 +116,12 @@ def decode(body: bytes, header_label: str | None = None) -> Decoded:
             (text := _strict(body, "hz-gb-2312")) is not None
         ):
             return _finish(text, "hz-gb-2312", declared, "escape")
-        return _finish(body.decode("ascii"), "utf-8", declared, "utf8")
-    if (text := _utf8(body)) is not None:
+        return Decoded(body.decode("ascii"), "utf-8", declared, "utf8", 0, body)
+    if (valid := _valid_utf8(body)) is not None:
+        text, body = valid
         if (once := _once(body, text)) is not None:
             return _finish(once, "utf-8", declared, "utf8_twice")
-        return _finish(text, "utf-8", declared, "utf8")
+        return _finish(text, "utf-8", declared, "utf8", body)
     return _legacy(body, header_label or "", in_page, declared)
 
 
@@ -207,14 +210,18 @@ def _whatever(body: bytes, name: str) -> str:
 _BYTE_OF = {bytes([b]).decode("cp1252", "replace"): b for b in range(0x80, 0x100)}
 _BYTE_OF.update({chr(b): b for b in range(0x80, 0x100)})
 _RUN = re.compile("[^\x00-\x7f]+")
-_LEAD = re.compile(rb"\xc3[\x82-\xb4]")
-"""UTF-8 of what windows-1252 makes of a first byte of UTF-8."""
+_LEAD = re.compile(rb"\xc3[\x82-\xb4](?=[\xc2\xc5\xc6\xcb\xe2\xef])")
+"""UTF-8 of what windows-1252 makes of a first byte of UTF-8, before that of another byte (U+0080 to
+U+00BF, or what stands for 80 to 9F, U+FFFD too): there is one for each character that can be
+decoded again."""
+_LEAST_AGAIN = 4
 
 
 def _once(body: bytes, text: str) -> str | None:
-    """`text` with UTF-8 decoded a second time, where that gives at least four characters, and nine
-    for each run of characters beyond ASCII that is not UTF-8 read as windows-1252; else None."""
-    if _LEAD.search(body) is None:
+    """`text` (in UTF-8 `body`) with UTF-8 decoded a second time, where that gives at least four
+    characters, and nine for each run of characters beyond ASCII that is not UTF-8 read as
+    windows-1252; else None."""
+    if len(_LEAD.findall(body)) < _LEAST_AGAIN:
         return None
     good = bad = 0
     fixed: dict[str, str] = {}
@@ -226,7 +233,7 @@ def _once(body: bytes, text: str) -> str | None:
         bad += not fixed[run]
         if bad > 3 and bad * 9 > good:
             return None
-    if good < 4 or bad * 9 > good:
+    if good < _LEAST_AGAIN or bad * 9 > good:
         return None
     return _RUN.sub(lambda m: fixed[m[0]] or m[0], text)
 
@@ -244,8 +251,9 @@ def _decoded_again(run: str) -> str:
         return ""
 
 
-def _finish(text: str, name: str, declared: str, rule: Rule) -> Decoded:
-    return Decoded(text, name, declared, rule, text.count("�"))
+def _finish(text: str, name: str, declared: str, rule: Rule, utf8: bytes | None = None) -> Decoded:
+    replaced = text.count("\ufffd") if "\ufffd" in text else 0  # to look is quicker than to count
+    return Decoded(text, name, declared, rule, replaced, utf8)
 
 
 _MARKS: tuple[tuple[bytes, str], ...] = (
@@ -277,12 +285,15 @@ def _nul_pattern(body: bytes) -> str:
     return ""
 
 
-def _utf8(body: bytes) -> str | None:
+def _valid_utf8(body: bytes) -> tuple[str, bytes] | None:
+    """`body` in UTF-8 and its bytes, or None where it is none. A last character cut in the middle
+    is left out."""
     try:
-        return body.decode("utf-8")
+        return body.decode("utf-8"), body
     except UnicodeDecodeError as err:
         if err.start >= len(body) - 3 and err.reason == "unexpected end of data":
-            return body[: err.start].decode("utf-8")
+            body = body[: err.start]
+            return body.decode("utf-8"), body
         return None
 
 

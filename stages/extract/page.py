@@ -97,17 +97,17 @@ def extract_page(head: dict[str, Any], body: bytes, params: PageParams) -> Answe
     if len(body) > _WIDEST * limits.max_bytes:
         return {"drop": "over_budget_bytes", "value": len(body)}
     if head.get("decoded"):
-        text = body.decode("utf-8", "surrogatepass")
+        text, utf8 = body.decode("utf-8", "surrogatepass"), None
         charset = {"charset": "utf-8", "charset_declared": "", "charset_rule": "given"}
     else:
         decoded = decode(body, head.get("header") or None)
-        text = decoded.text
+        text, utf8 = decoded.text, decoded.utf8
         charset = {
             "charset": decoded.codec,
             "charset_declared": decoded.declared,
             "charset_rule": decoded.rule,
         }
-    html, encoded = clean_encoded(text)
+    html, encoded = clean_encoded(text, utf8)
     html_bytes = len(encoded)
     if html_bytes > limits.max_bytes:
         return {"drop": "over_budget_bytes", "value": html_bytes}

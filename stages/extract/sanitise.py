@@ -42,14 +42,18 @@ def clean_markup(html: str) -> str:
     return html.replace("\0", "") if html.isascii() else clean_encoded(html)[0]
 
 
-def clean_encoded(html: str) -> tuple[str, bytes]:
-    """`html` without NUL and lone surrogates, and the same in UTF-8."""
-    html = html.replace("\0", "")
-    try:
-        return html, html.encode("utf-8")
-    except UnicodeEncodeError:
-        html = _SURROGATE.sub("", html)
-        return html, html.encode("utf-8")
+def clean_encoded(html: str, utf8: bytes | None = None) -> tuple[str, bytes]:
+    """`html` without NUL and lone surrogates, and the same in UTF-8 (`utf8`: `html` in UTF-8, if
+    that is known)."""
+    if utf8 is None:
+        try:
+            utf8 = html.encode("utf-8")
+        except UnicodeEncodeError:
+            html = _SURROGATE.sub("", html)
+            utf8 = html.encode("utf-8")
+    if b"\0" in utf8:  # in bytes it is found at once, in a text of wide characters it is not
+        return html.replace("\0", ""), utf8.replace(b"\0", b"")
+    return html, utf8
 
 
 class Shield:

@@ -17,7 +17,7 @@ are posts set into a text for the most part: .8993 to .8994; on the news pages .
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -81,27 +81,35 @@ def completed(page: Blocks, kept: Sequence[int]) -> tuple[int, ...]:
         return tuple(kept)
     chosen = np.zeros(n + 2, bool)  # one more at each end, so that every block has neighbours
     chosen[np.asarray(kept) + 1] = True
-    made = chosen[1:-1].copy()
-    words = page.measures[:, WORDS]
+    own = chosen[1:-1]
+    made = own.copy()
+    is_chosen = chosen.tolist()
     for first, last in data_tables(page).values():
-        before, after = chosen[first], chosen[last + 1]
+        before, after = is_chosen[first], is_chosen[last + 1]
         if before and (after or not _linked(page, first, last)):
             made[first:last] = True
+    words = page.measures[:, WORDS]
+    all_words, kept_words, kept_blocks = map(_before, (words, words * own, own))
     for first, last, items in _outer_lists(page):
-        inside = chosen[first + 1 : last + 1]
-        if inside.all():
+        if kept_blocks[last] - kept_blocks[first] == last - first:
             continue
-        total = int(words[first:last].sum())
-        much = 3 * int(words[first:last][inside].sum()) > total
-        if (chosen[first] and chosen[last + 1]) or (much and total <= SHORT_ITEM * items):
+        total = all_words[last] - all_words[first]
+        much = 3 * (kept_words[last] - kept_words[first]) > total
+        if (is_chosen[first] and is_chosen[last + 1]) or (much and total <= SHORT_ITEM * items):
             made[first:last] = True
     for first, last in _outer_quotes(page):
-        around = chosen[first] and chosen[last + 1]
+        around = is_chosen[first] and is_chosen[last + 1]
         if around and not _has_links(page, first, last, MAX_LINKED):
             made[first:last] = True
     made |= _singles(page, chosen)
-    made |= _enclosed_code(page, chosen)
+    if page.blocks[:, IS_PRE].any():
+        made |= _enclosed_code(page, chosen)
     return tuple(np.flatnonzero(made).tolist())
+
+
+def _before(values: npt.NDArray[Any]) -> list[int]:
+    """For each block, and for the end, the sum of what is before it."""
+    return [0, *np.cumsum(values).tolist()]
 
 
 def is_heading(page: Blocks) -> npt.NDArray[np.bool_]:
@@ -154,14 +162,17 @@ def _has_links(page: Blocks, first: int, last: int, share: tuple[int, int]) -> b
 def _outer_lists(page: Blocks) -> Iterator[tuple[int, int, int]]:
     """The range of blocks of each list that is in no other one, and its number of items."""
     tags = page.elements[:, TAG_ID]
+    lists = np.flatnonzero(_LISTS[tags])
+    if not len(lists):
+        return
     parents = page.elements[_ITEMS[tags], PARENT]
-    items = np.bincount(parents[parents >= 0], minlength=len(tags))
+    items = np.bincount(parents[parents >= 0], minlength=len(tags))[lists].tolist()
+    ranges = page.elements[lists[:, None], (BLOCK0, BLOCK1)].tolist()
     covered = 0
-    for e in np.flatnonzero(_LISTS[tags]).tolist():
-        first, last = int(page.elements[e, BLOCK0]), int(page.elements[e, BLOCK1])
+    for (first, last), count in zip(ranges, items, strict=True):
         if covered <= first < last:
             covered = last
-            yield first, last, max(1, int(items[e]))
+            yield first, last, max(1, count)
 
 
 def _outer_quotes(page: Blocks) -> Iterator[tuple[int, int]]:

@@ -110,7 +110,8 @@ def _first_ones(
         if copy:
             row.append(b)
             continue
-        end_row()
+        if row:
+            end_row()
         stay.append(b)
         if before[b] < 0:
             texts.add(int(page.measures[b, HASH]))
@@ -124,6 +125,6 @@ def _runs(page: Blocks, b: int, known: dict[int, Runs]) -> Runs:
     """The runs of four words of a block, as `repeats` counts them."""
     if b not in known:
         start, end = page.blocks[b, START], page.blocks[b, END]
-        found = [w.lower() for w in _WORD.findall(page.text[start:end])]
+        found = _WORD.findall(page.text[start:end].lower())
         known[b] = frozenset(zip(*(found[i:] for i in range(_RUN)), strict=False))
     return known[b]

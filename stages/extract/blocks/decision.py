@@ -52,8 +52,9 @@ def best_blocks(scores: Sequence[int], words: Sequence[int]) -> Decision:
         part += parts[b]
         size += words[b]
         whole = size * SCORE_ONE + total
-        if part * best_whole > best_part * whole:
-            best_part, best_whole, best_length, best_size = part, whole, length, size
+        if part * best_whole <= best_part * whole:
+            break  # the scores that follow are lower still
+        best_part, best_whole, best_length, best_size = part, whole, length, size
     if best_length == 0:
         return Decision((), 0.0)
     least = scores[order[best_length - 1]]
@@ -87,9 +88,10 @@ def main_run(
     groups = _groups(decision.kept, words, headings)
     if len(groups) < 2:
         return decision
-    parts = [sum(scores[b] * words[b] for b in group) for group in groups]
+    of_block = [s * n for s, n in zip(scores, words, strict=True)]
+    parts = [sum(of_block[b] for b in group) for group in groups]
     sizes = [sum(words[b] for b in group) for group in groups]
-    squares = [sum(scores[b] ** 2 * words[b] for b in group) for group in groups]
+    squares = [sum(scores[b] * of_block[b] for b in group) for group in groups]
     main = squares.index(max(squares))
     ends = []
     for i, group in enumerate(groups):
@@ -106,7 +108,7 @@ def main_run(
         _expected(
             sum(parts[i] for i in stay),
             sum(sizes[i] for i in stay),
-            sum(s * n for s, n in zip(scores, words, strict=True)),
+            sum(of_block),
         ),
     )
 

@@ -21,12 +21,12 @@ _TAG_ID, _OWNER, _WORDS = 0, 0, 1
 
 
 @cache
-def _columns() -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Columns of groups on ancestors, and of features that are averaged."""
+def _columns() -> tuple[slice, npt.NDArray[np.int64]]:
+    """Columns of groups on ancestors, which are neighbours, and of features that are averaged."""
     from .columns import NAMES
 
     near = [k for k, name in enumerate(NAMES) if name.startswith(("class_", "near_"))]
-    return np.array(near), np.array([NAMES.index(name) for name in _MEANS])
+    return slice(near[0], near[-1] + 1), np.array([NAMES.index(name) for name in _MEANS])
 
 
 def page_row(page: Blocks, kept: Sequence[int]) -> npt.NDArray[np.int32]:
@@ -41,9 +41,9 @@ def page_row(page: Blocks, kept: Sequence[int]) -> npt.NDArray[np.int32]:
     # products of floats are much quicker than of integers, and these are exact: no sum is near
     # 2**53 (no page has as many words as 2**36)
     weights = words.astype(np.float64)
-    there = (page.rows[chosen[:, None], near] < FAR).astype(np.float64)
+    there = (page.rows[:, near][chosen] < FAR).astype(np.float64)
     parts.append((weights @ there).astype(np.int64) * 1000 // total)
-    values = np.clip(page.rows[chosen[:, None], means], -1000, 100_000).astype(np.float64)
+    values = page.rows[chosen[:, None], means].astype(np.float64).clip(-1000, 100_000)
     parts.append((weights @ values).astype(np.int64) // total)
     parts.append(np.array([len(chosen), total, total // len(chosen)], np.int64))
     return np.concatenate(parts).astype(np.int32)[np.newaxis]

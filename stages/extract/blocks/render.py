@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from .vocabulary import TAG
 
@@ -46,8 +46,7 @@ _HEADING_ANCHOR = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     """Where an element stands: what of its ancestors (itself included) matters to layout."""
 
     quotes: int = 0

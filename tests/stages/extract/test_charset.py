@@ -233,6 +233,20 @@ def test_utf8_read_as_windows_1252_and_written_again() -> None:
         assert (decoded.text, decoded.rule) == (f"<p>{TEXTS[lang]}</p>", "utf8_twice")
 
 
+@pytest.mark.parametrize("char", "ÂÝéôÀ\u0302“☃")
+def test_each_character_that_was_encoded_twice_is_found_by_its_first_byte(char: str) -> None:
+    twice = " ".join([char.encode().decode("cp1252", "replace")] * 4)
+    assert decode(twice.encode()).text == " ".join([char] * 4)
+
+
+def test_what_is_utf8_already_is_known_in_bytes() -> None:
+    for body in ("naïve <p>".encode(), b"plain"):
+        assert decode(body).utf8 is body
+    assert decode("naï".encode()[:-1]).utf8 == b"na"
+    for body in ("\ufeffnaïve".encode(), "naïve".encode("cp1252"), "Ã© Ã© Ã© Ã©".encode()):
+        assert decode(body).utf8 is None
+
+
 @pytest.mark.parametrize("text", [
     "Why does the page say Ã© where I wrote é, and â€™ for ’, Ã¼ for ü, ö for ö?",
     "LE CAFÉ» DE LA LIBERTÉ»", "Â© Ã‰", *TEXTS.values(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corpusmill.stages.extract.libraries import trafilatura_text
-from corpusmill.stages.extract.sanitise import Shield, clean_markup
+from corpusmill.stages.extract.sanitise import Shield, clean_encoded, clean_markup
 
 FILLER = "<p>" + "The keeper wrote down the weather of every single day in notebooks. " * 4 + "</p>"
 
@@ -16,6 +16,10 @@ def article(inner: str) -> str:
 
 def test_nul_and_lone_surrogates_go() -> None:
     assert clean_markup("a\0b\ud800c\udfffd😀") == "abcd😀"
+    assert clean_encoded("ä\0\ud800b") == ("äb", "äb".encode())
+    known = "ä\0b".encode()
+    assert clean_encoded("ä\0b", known) == ("äb", "äb".encode())
+    assert clean_encoded("äb", known := "äb".encode())[1] is known
     clean = "unchanged ä 😀"
     assert clean_markup(clean) is clean
 
