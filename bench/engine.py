@@ -3,8 +3,9 @@
     python -m bench.engine [--quick] [--json]
 
 A crawl of 100,000 archives (2,000 with --quick) is listed, sparse files of a gigabyte, and planned
-with a task for each; commit records of a real task are written for all of them, and merged. Then a
-small corpus is read in one task and in many: what a task costs beyond its work. A page is read by
+with a task for each; commit records of a real task are written for all of them, and merged. The
+index of a seal of as many tasks with 1,024 partitions is written, and the part of one is read. Then
+a small corpus is read in one task and in many: what a task costs beyond its work. A page is read by
 a worker that has just started, with compiled kernels and with none. And the sample crawl is run by
 one worker and by two.
 """
@@ -19,11 +20,14 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from corpusmill.pipeline import Plan, Recipe, plan
 from corpusmill.pipeline.commits import Commit
 from corpusmill.pipeline.engine import RunFolder
 from corpusmill.pipeline.identity import pretty
 from corpusmill.pipeline.places import configs_root
+from corpusmill.pipeline.seal_index import IndexWriter
 from corpusmill.pipeline.worker import Worker
 
 from .harness import Bar, BenchError, Report, Side, Usage, alternate, finish, median, parser, timed
@@ -31,6 +35,7 @@ from .harness import Bar, BenchError, Report, Side, Usage, alternate, finish, me
 ARCHIVES, QUICK_ARCHIVES = 100_000, 2_000
 ARCHIVE_BYTES = 900_000_000
 SMALL_TASKS, QUICK_SMALL_TASKS = 400, 50
+PARTITIONS = 1024
 ROUNDS, QUICK_ROUNDS = 3, 1
 PROGRAM = (sys.executable, "-P", "-m", "corpusmill.pipeline")
 
@@ -128,6 +133,37 @@ def _megabytes(path: Path) -> float:
     return round(path.stat().st_size / 1e6, 1)
 
 
+_PART = f"rows of one partition of {PARTITIONS}"
+READ = """
+import sys
+from pathlib import Path
+from corpusmill.pipeline.seal_index import SealIndex
+found = SealIndex(Path(sys.argv[1]), "key").pieces("docs", int(sys.argv[2]))
+sys.exit(len(found) != int(sys.argv[3]))
+"""
+
+
+def many_partitions(folder: Path, tasks: int) -> list[dict[str, object]]:
+    """The index of a seal, three tables a task: what a worker of one partition reads."""
+    rows = [[p, p, 1, 30] for p in range(PARTITIONS)]
+    groups = np.array(rows, dtype=np.int64)
+    writer = IndexWriter(folder, "key")
+    for task in range(tasks):
+        for table in ("docs", "minhash.bands", "rejects"):
+            path = f"data/{task // 1000:04d}/{task:06d}-{table}-0123456789abcdef.parquet"
+            held = groups if table != "rejects" else groups[:1]
+            writer.add(task, {"table": table, "path": path, "bytes": task, "groups": held})
+        writer.end_task(task)
+    writer.finish()
+    program = [sys.executable, "-P", "-c", READ, str(folder), "300", str(tasks)]
+    size = sum(_megabytes(path) for path in folder.glob("*.parquet"))
+    bare = timed([*program[:3], "import pyarrow.compute, pyarrow.parquet"], folder / "bare.log")
+    return [
+        row(_PART, timed(program, folder / "read.log"), **{"file MB": size}),
+        row("Arrow alone", bare),
+    ]
+
+
 def small_tasks(folder: Path, tasks: int, rounds: int) -> list[dict[str, object]]:
     """The same rows in one task and in a task a file."""
     (folder / "input").mkdir(parents=True)
@@ -221,6 +257,13 @@ def bars(rows: Sequence[Mapping[str, object]]) -> dict[str, Bar]:
         "status, CPU s": Bar(of("status", "CPU s"), 2, at_most=True),
         "status, MB": Bar(of("status", "MB"), 300, at_most=True),
         "a task beyond its work, CPU ms": Bar(of(tasks, "CPU ms a task"), 50, at_most=True),
+        "a partition's part of a seal, CPU s beyond Arrow": Bar(
+            round(of(_PART, "CPU s") - of("Arrow alone", "CPU s"), 2), 1, at_most=True
+        ),
+        "a partition's part of a seal, MB": Bar(of(_PART, "MB"), 300, at_most=True),
+        "start to first page, wall s (idle machine)": Bar(
+            of("first page", "wall s"), 1.5, at_most=True
+        ),
         "start to first page, CPU s": Bar(of("first page", "CPU s"), 1.5, at_most=True),
         "CPU of two workers to one": Bar(of("two workers", "CPU to one"), 1.05, at_most=True),
     }
@@ -232,6 +275,7 @@ def measure(quick: bool) -> Report:
     with tempfile.TemporaryDirectory(prefix="bench-engine-") as scratch:
         folder = Path(scratch)
         rows = many_tasks(folder / "many", QUICK_ARCHIVES if quick else ARCHIVES)
+        rows += many_partitions(folder / "index", QUICK_ARCHIVES if quick else ARCHIVES)
         rows += small_tasks(folder / "small", QUICK_SMALL_TASKS if quick else SMALL_TASKS, rounds)
         rows += first_page(folder / "page")
         rows += workers(folder, rounds)

@@ -26,13 +26,23 @@ def test_bars() -> None:
         engine.row("plan", Usage(31.0, 5, 40.0)), engine.row("status", Usage(1.5, 299_000_000, 2.0)),
         {"what": "50 tasks", "CPU ms a task": 49.0}, engine.row("first page", Usage(1.2, 1, 1.0)),
         {"what": "two workers", "CPU to one": 1.06},
+        engine.row("rows of one partition of 1024", Usage(1.6, 301_000_000, 2.0)),
+        engine.row("Arrow alone", Usage(0.7, 1, 1.0)),
     ]  # fmt: skip
     held = {name: bar.plain()["holds"] for name, bar in engine.bars(rows).items()}
     assert held == {
         "planning, CPU s": False, "status, CPU s": True, "status, MB": True,
         "a task beyond its work, CPU ms": True, "start to first page, CPU s": True,
+        "start to first page, wall s (idle machine)": True,
+        "a partition's part of a seal, CPU s beyond Arrow": True,
+        "a partition's part of a seal, MB": False,
         "CPU of two workers to one": False,
     }  # fmt: skip
+
+
+def test_a_partition_of_many_tasks(tmp_path: Path) -> None:
+    rows = engine.many_partitions(tmp_path, 3)
+    assert [r["what"] for r in rows] == ["rows of one partition of 1024", "Arrow alone"]
 
 
 @pytest.mark.slow
