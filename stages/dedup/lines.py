@@ -149,9 +149,9 @@ class LinesDedup(Barrier):
         data, byte_start, longest = encoded(texts)
         t = tables()
         room = [np.empty(longest + 32, np.uint32) for _ in range(2)]
-        count = sum(text.count("\n") + text.count("\r") + 1 for text in texts)
+        most = len(data) // 2 + len(texts)  # a unit needs a byte, and one between it and the next
         start = np.empty(len(texts) + 1, np.int64)
-        hashes, chars = np.empty(count, np.uint64), np.empty(count, np.int64)
+        hashes, chars = np.empty(most, np.uint64), np.empty(most, np.int64)
         n = lines_kernel.unit_hashes(
             data, byte_start, self.params.unit == "paragraph",
             t.flags, t.ccc, t.fold, t.offsets, t.pool, fold_pieces(), _ascii_low(), *room,
@@ -402,11 +402,12 @@ def without(text: str, spans: Sequence[int]) -> str:
 
 
 @lru_cache(maxsize=1)
-def _ascii_low() -> npt.NDArray[np.uint8]:
-    low = np.zeros(256, np.uint8)
+def _ascii_low() -> npt.NDArray[np.uint16]:
+    low = np.zeros(256, np.uint16)
     blank = tables().flags[:128] & SPACE
     for byte in range(1, 128):
-        low[byte] = 0 if blank[byte] else ord(chr(byte).lower())
+        if byte not in b"\r\n":
+            low[byte] = ord(chr(byte).lower()) | (0 if blank[byte] else 0x100)
     return low
 
 

@@ -13,6 +13,7 @@ _U8, _U16, _U32, _U64 = types.uint8, types.uint16, types.uint32, types.uint64
 _I32, _I64, _BOOL = types.int32, types.int64, types.boolean
 
 _SEED = np.uint64(0x9E3779B97F4A7C15)
+_BLANK = np.uint16(0xFF)
 
 
 @kernel(
@@ -84,7 +85,7 @@ def units(  # type: ignore[no-untyped-def]
 
 @kernel(
     _I64(array(_U8), array(_I64), _BOOL,
-         array(_U8), array(_U8), array(_U16), array(_U32), array(_U32), array(_U64), array(_U8),
+         array(_U8), array(_U8), array(_U16), array(_U32), array(_U32), array(_U64), array(_U16),
          out(_U32), out(_U32), out(_I64),
          out(_I64), out(_U64), out(_I64))
 )  # fmt: skip
@@ -95,7 +96,8 @@ def unit_hashes(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """What `units` says of the units' hashes and lengths, in one pass over the bytes.
 
-    `ascii_low` has for each ASCII byte that is no white space its lower case, else 0.
+    `ascii_low` has for each ASCII byte that ends no line its lower case, and where it is no white
+    space `_BLANK` + 1 more; 0 for other bytes.
     """
     n = 0
     for doc in range(len(byte_start) - 1):
@@ -116,37 +118,43 @@ def unit_hashes(  # type: ignore[no-untyped-def]
             kept_slow = False
             while i < stop:
                 low = ascii_low[data[i]]
-                if low:
+                if low > _BLANK or (low and first >= 0):
                     if first < 0:
                         first = i
                     if mark:
                         h = step(h, mark)
                         mark = 0
-                    chars -= i
+                    begin = i
                     while low:
-                        h = step(h, np.int64(low))
+                        h = step(h, np.int64(low & 0xFF))
                         i += 1
-                        low = ascii_low[data[i]] if i < stop else np.uint8(0)
-                    chars += i
-                else:
-                    code = np.int64(data[i])
-                    if code == 10 or code == 13:
-                        break
-                    width = 1
-                    if code >= 0x80:
-                        code, width = decode(data, i)
-                    blank = flags[code] & SPACE != 0
-                    if first < 0:
-                        if blank:
-                            i += width
-                            continue
-                        first = i
-                    chars += 1
-                    i += width
-                    if flags[code] & IGNORABLE == 0 and not slow:
-                        h, mark, slow = extend(h, mark, slow, pieces, code)
+                        kept = h if low > _BLANK else kept
+                        to = i if low > _BLANK else to
+                        low = ascii_low[data[i]] if i < stop else np.uint16(0)
+                    chars += i - begin
+                    if to > begin:
+                        upto = chars - (i - to)
+                        kept_mark = 0
+                        kept_slow = slow
+                    continue
+                code = np.int64(data[i])
+                if code == 10 or code == 13:
+                    break
+                width = 1
+                if code >= 0x80:
+                    code, width = decode(data, i)
+                blank = flags[code] & SPACE != 0
+                if first < 0:
                     if blank:
+                        i += width
                         continue
+                    first = i
+                chars += 1
+                i += width
+                if flags[code] & IGNORABLE == 0 and not slow:
+                    h, mark, slow = extend(h, mark, slow, pieces, code)
+                if blank:
+                    continue
                 to = i
                 upto = chars
                 kept = h
