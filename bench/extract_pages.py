@@ -22,7 +22,7 @@ from .layout import PROBES, probe_page
 
 SETS = {"wcxb": "wcxb_dev", "news": "aeb_half"}
 MANUALS = 4
-"""Pages of the set ``manuals`` a language."""
+"""Pages of the set ``manuals`` a language, unless more are asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Page:
     group: str
     """The set that it is of; ``probe`` for a page that asks one question."""
     kind: str
-    """Page type as labelled; empty where there is none."""
+    """Page type as labelled, or the language of a manual; empty where there is neither."""
     site: str
     url: str
     html: str
@@ -73,27 +73,27 @@ def _page(
     return Page(f"{group} {name}", group, kind, site_of(url), url, html, gold, markdown)
 
 
-def manuals(folder: Path) -> Iterator[Page]:
-    """`MANUALS` pages of program documentation in each language of the crawl, hosts taking turns;
-    their text is that of the container which their generator makes."""
+def manuals(folder: Path, most: int = MANUALS) -> Iterator[Page]:
+    """Up to `most` pages of program documentation in each language of the crawl (their `kind`),
+    hosts taking turns; their text is that of the container which their generator makes."""
     languages: dict[str, list[dict[str, Any]]] = {}
     for row in texts.rows(folder / "html_gold" / "doc_containers.jsonl.gz"):
         languages.setdefault(row["lang"], []).append(row)
     source = Warc(WarcParams())
-    for _, rows in sorted(languages.items()):
+    for language, rows in sorted(languages.items()):
         rows.sort(key=lambda row: keyed(row["url"]))
         seen: Counter[str] = Counter()
         turns: list[tuple[int, int, dict[str, Any]]] = []
         for row in rows:
             turns.append((seen[row["host"]], len(turns), row))
             seen[row["host"]] += 1
-        for _, _, row in sorted(turns, key=lambda turn: turn[:2])[:MANUALS]:
+        for _, _, row in sorted(turns, key=lambda turn: turn[:2])[:most]:
             path = folder / "crawl" / row["crawl_file"]
             file = InputFile("crawl", str(path), row["crawl_file"], path.stat().st_size)
             record = source.read_one(file, row["offset"])
             if record is not None and isinstance(record.outcome, Crawled):
                 html = decode(record.outcome.body, None).text
-                yield _page("manuals", row["url"], row["url"], html, row["text"])
+                yield _page("manuals", row["url"], row["url"], html, row["text"], language)
 
 
 def probes() -> list[Page]:
