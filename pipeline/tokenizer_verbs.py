@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,11 @@ from .stage import Sink
 from .strict_yaml import read_yaml
 
 SCHEMA = "corpusmill/tokenizer-config/1"
+COMPARED = (
+    "vocabulary", "unreachable", "never_produced", "rare", "of_one_text", "partial_utf8",
+    "lossy_texts", "renyi_efficiency",
+)  # fmt: skip
+"""Figures that `compare` shows; `audit` shows all."""
 
 
 @dataclass(frozen=True)
@@ -106,9 +111,7 @@ def audit_lines(found: Any) -> Iterator[str]:
     from .report import table
 
     for name, value in found.figures.items():
-        if isinstance(value, dict):
-            value = ", ".join(f"{n}: {v}" for n, v in value.items())
-        yield f"{name.replace('_', ' '):<22} {value}"
+        yield f"{name.replace('_', ' '):<22} {_in_words(value)}"
     yield ""
     keys = ["texts", "bytes", "tokens", "bytes_per_token", "tokens_per_word"]
     yield from table(
@@ -124,7 +127,17 @@ def audit_lines(found: Any) -> Iterator[str]:
         yield "nothing is wrong with it on these texts"
 
 
-def compare_lines(found: Mapping[str, Any]) -> Iterator[str]:
+def audits_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    """Several checkups side by side, whole, and what is wrong with each."""
+    figures = dict.fromkeys(key for one in found.values() for key in one.figures)
+    yield from compare_lines(found, tuple(figures))
+    yield ""
+    for name, one in found.items():
+        for fault in one.faults:
+            yield f"FAULT  {name}: {fault}"
+
+
+def compare_lines(found: Mapping[str, Any], figures: Sequence[str] = COMPARED) -> Iterator[str]:
     """Several checkups side by side."""
     from .report import table
 
@@ -134,11 +147,17 @@ def compare_lines(found: Mapping[str, Any]) -> Iterator[str]:
     for group in groups:
         values = [found[n].groups[group]["bytes_per_token"] for n in names]
         rows.append([f"bytes/token {group}", *values])
-    for key in ("vocabulary", "unreachable", "never_produced", "rare", "of_one_text",
-                "partial_utf8", "lossy_texts", "renyi_efficiency"):  # fmt: skip
-        rows.append([key.replace("_", " "), *(str(found[n].figures[key]) for n in names)])
+    for key in figures:
+        cells = (_in_words(found[n].figures.get(key, "-")) for n in names)
+        rows.append([key.replace("_", " "), *cells])
     rows.append(["faults", *(str(len(found[n].faults)) for n in names)])
     yield from table(["", *names], rows)
+
+
+def _in_words(figure: Any) -> str:
+    if isinstance(figure, dict):
+        return ", ".join(f"{n}: {v}" for n, v in figure.items())
+    return str(figure)
 
 
 def tokenizer(options: Namespace) -> int:
@@ -159,15 +178,17 @@ def tokenizer(options: Namespace) -> int:
         return _pairs(options)
     if not options.texts:
         raise ConfigError("texts are needed to look with", hint="--texts FILE, several times")
-    if not options.things or (options.what == "audit" and len(options.things) > 1):
+    if not options.things:
         raise ConfigError("which tokenizer?", hint="its folder, or a tokenizer.json")
     checkup = room_module("tokenizers.checkup")
     groups = checkup.read_groups([Path(p) for p in options.texts], options.by)
     found = {t: checkup.check(checkup.open_any(Path(t)), groups) for t in options.things}
     if options.json:
         show_json({name: vars(one) for name, one in found.items()})
-    elif options.what == "audit":
+    elif options.what == "audit" and len(found) == 1:
         show_lines(audit_lines(next(iter(found.values()))))
+    elif options.what == "audit":
+        show_lines(audits_lines(found))
     else:
         show_lines(compare_lines(found))
     if options.plot:

@@ -58,6 +58,8 @@ class Encoder(Protocol):
     eos_id: int
     eos_token: str
     special_tokens: Mapping[str, int]
+    unknown_id: int | None
+    """Of a token that a library must have and that no text ever becomes."""
     invalid: int
 
     def encode_batch(self, texts: Sequence[str]) -> tuple[Ids, Lengths]:
@@ -77,6 +79,7 @@ class _Base:
     """What both families share: the table of bytes by id, and batches of bounded size."""
 
     family = ""
+    unknown_id: int | None = None
 
     def __init__(self, card: Mapping[str, Any], pieces: list[bytes]) -> None:
         self.digest: str = card["digest"]
@@ -222,6 +225,7 @@ class SpmEncoder(_Base):
         super().__init__(card, pieces)
         if spm_digest(p) != card["digest"]:
             raise IntegrityError(f"tokenizer.model is not the one of its card {card['digest']}")
+        self.unknown_id = p.unk_id()
         self._mark = [p.piece_to_id(f"<0x{b:02X}>") for b in SPACE_MARK.encode("utf-8")]
 
     def _encode(self, texts: list[str]) -> list[list[int]]:

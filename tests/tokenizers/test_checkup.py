@@ -157,6 +157,38 @@ def test_train_audit_and_compare(
     assert main([*words[:4], str(tmp_path / "three")]) == 2
 
 
+@pytest.mark.slow
+def test_a_tokenizer_trained_badly_beside_a_good_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], texts: list[str]
+) -> None:
+    """One document, again and again, makes tokens of that document."""
+    for name, some in (("good", texts[:60]), ("bad", texts[:1] * 60)):
+        folder = tmp_path / name
+        folder.mkdir()
+        rows = "".join(json.dumps({"text": t}) + "\n" for t in some)
+        (folder / "x.jsonl").write_text(rows)
+        (folder / "config.yaml").write_text(
+            "schema: corpusmill/tokenizer-config/1\ninputs: {x: [x.jsonl]}\n"
+            "tokenizer: {stage: tokenizers.bpe, vocab_size: 420, allow_smaller: true}\n"
+        )
+        words = [str(folder / "config.yaml"), "--out", str(tmp_path / f"tok-{name}")]
+        assert main(["tokenizer", "train", *words]) == 0
+    held_out = tmp_path / "held-out.jsonl"
+    held_out.write_text("".join(json.dumps({"text": t}) + "\n" for t in texts[60:]))
+    both = [str(tmp_path / "tok-good"), str(tmp_path / "tok-bad")]
+    capsys.readouterr()
+    assert main(["tokenizer", "audit", *both, "--texts", str(held_out)]) == 1
+    said = capsys.readouterr().out
+    rows_ = [line.rsplit(maxsplit=2) for line in said.splitlines() if not line.startswith("FAULT")]
+    cells = {row[0]: row[1:] for row in rows_ if len(row) == 3}
+    good, bad = (float(x) for x in cells["bytes/token held-out.jsonl"])
+    assert good > 1.2 * bad
+    good_size, bad_size = (int(x) for x in cells["vocabulary"])
+    assert good_size == 420 > bad_size
+    faults = [line for line in said.splitlines() if line.startswith(f"FAULT  {both[1]}: ")]
+    assert any("are never produced by these texts" in line for line in faults)
+
+
 @pytest.mark.parametrize(("piece", "text"), [
     (b" word", " word"), (b"\xb8", "\\xb8"), (b"a\xec\xa6", "a\\xec\\xa6"), (b"\n", "\\n"),
     ("\u00e9".encode(), "\u00e9"),

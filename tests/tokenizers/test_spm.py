@@ -78,6 +78,10 @@ def test_nfkc_is_lossy_and_the_audit_says_so(tmp_path: Path, helpers: Mapping[st
     assert back == {"identity": text, "nfkc": "fine 1⁄2 A"}
     found = check(made["nfkc"], [Group("x", [text, "plain"])])
     assert any("do not come back" in fault for fault in found.faults)
+    sound = check(made["identity"], [Group("x", [text, "plain"])])
+    assert sound.figures["digits"] == {"1": 10, "2": 0, "3": 0}  # a byte and a piece count once
+    assert sound.figures["unreachable"] == 0  # nor is a byte whose piece is taken for it
+    assert not any("do not come back" in fault for fault in sound.faults)
 
 
 def test_pieces_across_spaces() -> None:
