@@ -15,6 +15,7 @@ Within five minutes on an idle machine, within one with ``--quick``.
   them.
 - ``truth``: pairs of known similarity, see `bench.dedup_truth`. The same in every run.
 - ``sameness``: what is kept, for several numbers of partitions and orders of documents.
+- ``index``: what the index of known documents takes.
 - ``growth``: what follows the keys, for more and more documents, see `bench.dedup_growth`.
 """
 
@@ -36,7 +37,7 @@ from typing import Any
 from corpusmill.pipeline.progress import to_stderr as say
 
 from .dedup_growth import GROWTH_COLUMNS, QUICK_SIZES, ROWS, SIZES, growth
-from .dedup_truth import PAIRS, kept, recall, sameness
+from .dedup_truth import PAIRS, index_size, kept, recall, sameness
 from .harness import (
     PEERS,
     ROOT,
@@ -61,9 +62,10 @@ ROUNDS, QUICK_ROUNDS = 3, 1
 SEEDS, QUICK_SEEDS = 10, 1
 KEPT_PAIRS, QUICK_KEPT_PAIRS = 2000, 100
 PEER = "datatrove"
+OTHERS = PEERS / "dedup" / "bin" / "python"
 SLOW = (PEER, "datasketch", "text-dedup")
 OURS = ("corpusmill", "numba", "numpy", "pyarrow", "datasketch")
-PARTS = ("speed", "truth", "sameness", "growth")
+PARTS = ("speed", "truth", "sameness", "index", "growth")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -95,6 +97,8 @@ def measure(args: argparse.Namespace) -> Report:
     if args.only in (None, "speed"):
         python = peer_python(PEER)
         versions |= peer_versions(python, [PEER, "spacy"])
+        if OTHERS.exists():
+            versions |= peer_versions(OTHERS, ["rensa", "text-dedup", "polars", "dolma"])
         scratch = Path(tempfile.mkdtemp(prefix="bench-dedup-"))
         try:
             timed, speed_bars, notes = speeds(args, python, scratch)
@@ -106,6 +110,8 @@ def measure(args: argparse.Namespace) -> Report:
         take(kept(QUICK_KEPT_PAIRS if args.quick else KEPT_PAIRS))
     if args.only in (None, "sameness"):
         take(sameness(QUICK_KEPT_PAIRS))
+    if args.only in (None, "index"):
+        take(index_size(QUICK_KEPT_PAIRS))
     if args.only in (None, "growth"):
         sizes = args.sizes or (QUICK_SIZES if args.quick else SIZES)
         take(growth(sizes, ROWS // 20 if args.quick else ROWS))
@@ -170,14 +176,13 @@ def speeds(
         side("corpusmill, from Parquet", [*own, "parquet"]),
         side("corpusmill, lines", [*own, "lines"]),
     ]
-    others = PEERS / "dedup" / "bin" / "python"
-    if others.exists():
+    if OTHERS.exists():
         at = str(ROOT / "bench" / "peers" / "dedup" / "sides.py")
         sides += [
-            side("rensa", [str(others), at, "rensa"]),
-            side("text-dedup", [str(others), at, "text-dedup"]),
-            side("polars, lines", [str(others), at, "polars"]),
-            side("dolma, lines", [str(others), at, "dolma"]),
+            side("rensa", [str(OTHERS), at, "rensa"]),
+            side("text-dedup", [str(OTHERS), at, "text-dedup"]),
+            side("polars, lines", [str(OTHERS), at, "polars"]),
+            side("dolma, lines", [str(OTHERS), at, "dolma"]),
         ]
     alternate(sides, args.rounds or (QUICK_ROUNDS if args.quick else ROUNDS), folder / "runs", say)
     rows = []

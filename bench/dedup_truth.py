@@ -6,6 +6,7 @@ beginning. Of each three pairs one copy is in upper case and one in another comp
 
 from __future__ import annotations
 
+import json
 import tempfile
 import unicodedata
 from collections.abc import Sequence
@@ -140,6 +141,26 @@ def sameness(pairs: int) -> tuple[list[dict[str, Any]], dict[str, Bar]]:
     ]
     others = sum(gone != removed[0] for gone in removed)
     return rows, {"other sets by partitions and order": Bar(others, 0, at_most=True)}
+
+
+def index_size(pairs: int) -> tuple[list[dict[str, Any]], dict[str, Bar]]:
+    """A row an array of the index of known documents, made of pairs of all levels."""
+    import pyarrow as pa
+
+    from corpusmill.stages.dedup.index import ARRAYS, build_index
+
+    docs = documents_of(LEVELS, pairs)
+    table = pa.table({"id": [doc.id for doc in docs], "text": [doc.text for doc in docs]})
+    raw = build_index([table], {"run": "bench", "plan_id": "bench", "purpose": "known"})
+    lengths = json.loads(raw[: raw.index(b"\n")])["lengths"]
+    size = {n: lengths[n] * np.dtype(kind).itemsize / len(docs) for n, kind in ARRAYS.items()}
+    rows = [{"what": f"index of known documents, {n}", "bytes a text": b} for n, b in size.items()]
+    return rows, {
+        "bytes a known document, band keys and ids": Bar(
+            size["ids"] + size["keys"] + size["key_row"], 230, at_most=True
+        ),
+        "bytes a known document, to verify by": Bar(size["minima"], 256, at_most=True),
+    }
 
 
 def kept(pairs: int) -> tuple[list[dict[str, Any]], dict[str, Bar]]:

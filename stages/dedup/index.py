@@ -110,15 +110,16 @@ def build_index(
     })  # fmt: skip
 
 
-_TYPES = {
+ARRAYS = {
     "ids": "S16", "content": "S16", "content_row": "<u4", "keys": "<u8", "key_row": "<u4",
     "minima": "<u2",
 }  # fmt: skip
+"""The arrays of an index, in order, and their types."""
 
 
 def _packed(arrays: Mapping[str, npt.NDArray[Any]], head: dict[str, Any]) -> bytes:
-    parts = [np.ascontiguousarray(arrays[n], t).tobytes() for n, t in _TYPES.items()]
-    head |= {"lengths": {n: len(arrays[n]) for n in _TYPES}}
+    parts = [np.ascontiguousarray(arrays[n], t).tobytes() for n, t in ARRAYS.items()]
+    head |= {"lengths": {n: len(arrays[n]) for n in ARRAYS}}
     digest = _head_digest(head)
     for part in parts:
         digest.update(part)
@@ -161,7 +162,7 @@ class Index:
             raw = np.memmap(path, np.uint8, "r")
             at = len(line)
             found: dict[str, npt.NDArray[Any]] = {}
-            for name, kind in _TYPES.items():
+            for name, kind in ARRAYS.items():
                 size = int(self.head["lengths"][name]) * np.dtype(kind).itemsize
                 found[name] = raw[at : at + size].view(kind)
                 at += size

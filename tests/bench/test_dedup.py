@@ -107,6 +107,14 @@ def test_what_is_kept_does_not_hang_on_partitions() -> None:
     assert [bar.plain()["holds"] for bar in bars.values()] == [True]
 
 
+def test_the_size_of_the_index() -> None:
+    rows, bars = truth.index_size(2)
+    assert {row["what"].split()[-1]: row["bytes a text"] for row in rows} == {
+        "ids": 16, "content": 16, "content_row": 4, "keys": 112, "key_row": 56, "minima": 224,
+    }  # fmt: skip
+    assert [bar.value for bar in bars.values()] == [184, 224]
+
+
 def test_texts_are_written_and_counted(tmp_path: Path) -> None:
     found = dedup.written(tmp_path / "t", ["é" * 3, "ab"])
     assert (found.count, found.chars) == (2, 5)

@@ -147,6 +147,23 @@ def test_ten_thousand_copies_of_one_page(make: Any, run: Any) -> None:
     assert tally["candidate_pairs"] == 9_999 + 9_998  # a star and a chain
 
 
+@pytest.mark.slow
+def test_pages_of_fifty_megabytes(make: Any, run: Any) -> None:
+    """Words of one page that is no other, nine tenths of it, one word all over, one letter."""
+    page = " ".join(map(str, range(6_300_000)))
+    most = page[: len(page) * 9 // 10]
+    assert len(page) > 48_000_000
+    texts = [page, most, "spam " * 10_000_000, "spam " * 5, "a" * 50_000_000, ""]
+    docs = [make(n, text) for n, text in enumerate(texts)]
+    verdicts, outcomes, _ = run(STAGE(MinhashParams()), docs)
+    for pair, similarity in (((0, 1), 0.9), ((2, 3), 1.0)):
+        ids = sorted(docs[n].id for n in pair)
+        assert {verdicts[i]["survivor"] for i in ids} == {ids[0]}
+        assert verdicts[ids[1]]["similarity"] == pytest.approx(similarity, abs=0.015)
+    assert len(verdicts) == 4
+    assert sum(isinstance(o, Drop) for o in outcomes) == 2
+
+
 def test_short_repeated_and_empty_texts(make: Any, run: Any) -> None:
     texts = ["", "…", "one two three", "One, two: three!", "one two", "word " * 1000,
              "word " * 5, "word " * 4, "東京", "東 京",
