@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -136,6 +136,8 @@ def complete(root: Path, stories: list[dict[str, Any]], *, raw: bool) -> None:
 SHINGLE = 5
 """Words of a run by which `why` compares a duplicate with what was kept."""
 _DIFFERENCES = 12
+_NEARBY = 30
+"""Tokens before and behind one that are shown with it."""
 
 
 def _compared(stayed: str | None, own: str | None) -> dict[str, Any]:
@@ -172,7 +174,8 @@ def _positions(run: RunFolder, doc_id: str) -> Iterator[dict[str, Any]]:
 
 
 def trace_position(root: Path, shard: str, offset: int) -> dict[str, Any]:
-    """The document that the token at `offset` of a shard belongs to, with URL and licence.
+    """The document that the token at `offset` of a shard belongs to, with URL and licence, the place
+    of its record in the input, and `around`, the text of the tokens about this one.
 
     `shard` is a path below the run folder (``shards/web/web-00000.bin``), with or without its
     suffix. Raises ConfigError if there is no such shard or position.
@@ -182,12 +185,35 @@ def trace_position(root: Path, shard: str, offset: int) -> dict[str, Any]:
     if not sidecar.is_file():
         raise ConfigError(f"there is no shard {shard!r} in {root}", hint="write shards/NAME:OFFSET")
     row = room_module("tokenizers.formats").locate(sidecar, offset)
-    if row is None:
-        raise ConfigError(f"the shard {shard!r} has no token {offset}")
-    licences = {s["name"]: s["licence"] for s in Plan.load(root / "plan.json").recipe["sources"]}
+    plan = Plan.load(root / "plan.json")
+    licences = {s["name"]: s["licence"] for s in plan.recipe["sources"]}
     found = {"shard": f"{relative}.bin", "offset": offset, **dict(row)}
     found["source_licence"] = licences.get(str(row.get("source")))
+    found |= _input_of(RunFolder(root, plan), row["id"])
+    found["around"] = _around(root, sidecar, row, offset)
     return found
+
+
+def _input_of(run: RunFolder, doc_id: str) -> dict[str, Any]:
+    """File, offset and length of a kept document's record; nothing where no table has it any more,
+    as in a run that was published without them."""
+    phases = sealed_docs_phases(run)
+    if not phases:
+        return {}
+    only = ("file", "offset", "length")
+    for row in rows_of(run, phases[-1], "docs", doc_id, only=only):
+        return {f"record_{name}": value for name, value in row.items()}
+    return {}
+
+
+def _around(root: Path, sidecar: Path, row: Mapping[str, Any], offset: int) -> str | None:
+    """The text of the tokens about one, within its document; None without the tokenizer."""
+    if not (root / "tokenizer").is_dir():
+        return None
+    tokens, _ = room_module("tokenizers.formats").read_shard(sidecar)
+    first, last = max(row["start"], offset - _NEARBY), min(row["end"], offset + _NEARBY)
+    text: str = room_module("tokenizers.encode").load(root / "tokenizer").decode(tokens[first:last])
+    return text
 
 
 def reread(root: Path, record: dict[str, Any], source: str) -> dict[str, Any] | None:

@@ -269,6 +269,8 @@ def status(options: Namespace) -> int:
     from .running import SUBMISSION
 
     root = Path(options.run).resolve()
+    if options.task is not None:
+        return _task_status(RunFolder(root, Plan.load(root / "plan.json")), options)
     data = status_data(root)
     lines = status_lines(data)
     if (root / SUBMISSION).exists():
@@ -279,6 +281,15 @@ def status(options: Namespace) -> int:
             lines[-1] = "not finished"  # what resumes it, the lines about Slurm say
         lines += more
     show_json(data) if options.json else show_lines(lines)
+    return 0
+
+
+def _task_status(folder: Any, options: Namespace) -> int:
+    from .task_status import open_phase, task_data, task_lines
+
+    phase = open_phase(folder) if options.phase is None else folder.plan.phase(options.phase)
+    data = task_data(folder, phase, options.task)
+    show_json(data) if options.json else show_lines(task_lines(data))
     return 0
 
 
@@ -327,6 +338,7 @@ def _against(options: Namespace) -> int:
 def trace(options: Namespace) -> int:
     from .story import trace_position
     from .story import why as stories_of
+    from .terminal import printable
 
     root = Path(options.run)
     if options.position is None:
@@ -336,7 +348,8 @@ def trace(options: Namespace) -> int:
     shard, sep, offset = options.position.rpartition(":")
     if sep and offset.isdigit():
         row = trace_position(root, shard, int(offset))
-        show_json(row) if options.json else show_lines(f"{k:<10} {v}" for k, v in row.items())
+        lines = (printable(f"{k:<14} {v}") for k, v in row.items())
+        show_json(row) if options.json else show_lines(lines)
         return 0
     positions = [row for story in stories_of(root, options.position) for row in story["tokens"]]
     if options.json:

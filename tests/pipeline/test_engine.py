@@ -76,6 +76,13 @@ def test_why_and_trace_follow_a_document_into_the_shards(corpus: Path, small: Ma
     place = kept["tokens"][0]
     row = trace_position(root, place["shard"], place["start"])
     assert row["id"] == kept["id"]
+    assert (row["record_file"], row["record_offset"]) == (
+        kept["record"]["file"], kept["record"]["offset"],
+    )  # fmt: skip
+    assert text_of(1).startswith(row["around"])
+    middle = trace_position(root, place["shard"], place["end"] - 40)["around"]
+    assert 20 < len(middle) < len(text_of(1))
+    assert middle in text_of(1)
     dropped = why(root, "https://h4.example/9")[0]
     assert dropped["events"][-1]["reason"] == "duplicate_content" or dropped["text"]
     with pytest.raises(ConfigError, match="read no record with the url"):
