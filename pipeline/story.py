@@ -174,8 +174,8 @@ def _positions(run: RunFolder, doc_id: str) -> Iterator[dict[str, Any]]:
 
 
 def trace_position(root: Path, shard: str, offset: int) -> dict[str, Any]:
-    """The document that the token at `offset` of a shard belongs to, with URL and licence, the place
-    of its record in the input, and `around`, the text of the tokens about this one.
+    """The document that the token at `offset` of a shard belongs to, with URL and licence, the
+    place of its record in the input, and `around`, the text of the tokens about this one.
 
     `shard` is a path below the run folder (``shards/web/web-00000.bin``), with or without its
     suffix. Raises ConfigError if there is no such shard or position.
