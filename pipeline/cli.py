@@ -176,6 +176,8 @@ def _run_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 def _look_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     sub = _verb(verbs, "status", "phases of a run: done, running, failed")
     sub.add_argument("run", metavar="RUN")
+    sub.add_argument("--task", type=int, metavar="T", help="one task: its last error, log and jobs")
+    sub.add_argument("--phase", metavar="PHASE", help="of --task (default: the one at work)")
     sub = _verb(verbs, "report", "the funnel of a run and where its products lie")
     sub.add_argument("run", metavar="RUN")
     sub.add_argument("--html", nargs="?", const="", metavar="FILE",

@@ -10,6 +10,7 @@ from .commits import missing_tasks
 from .engine import RunFolder
 from .ledger import build_ledger
 from .lock import Lock
+from .pace import pace, time_left
 from .planning import Plan
 
 REASONS_SHOWN = 6
@@ -160,9 +161,12 @@ def status_data(root: Path) -> dict[str, Any]:
             if (place.root / "tmp").is_dir()
             else []
         )
+        speed = pace(place, len(missing)) if missing and running else None
         phases.append({
             "phase": phase.name, "tasks": phase.tasks, "done": phase.tasks - len(missing),
             "failed": failed, "attempts": len(running), "sealed": sealed,
+            "tasks_per_minute": speed and round(speed.per_minute, 3),
+            "seconds_left": speed and round(speed.seconds_left),
         })  # fmt: skip
     name = plan.recipe["name"]
     return {
@@ -180,5 +184,9 @@ def status_lines(data: Mapping[str, Any]) -> list[str]:
         rows.append([p["phase"], f"{p['done']}/{p['tasks']}", str(p["attempts"]), failed, state])
     lines = [f"{data['name']}  plan {str(data['plan_id'])[:12]}"]
     lines += table(["phase", "done", "attempts", "failed tasks", "state"], rows)
+    for p in data["phases"]:
+        if p["seconds_left"] is not None:
+            left = time_left(p["seconds_left"])
+            lines.append(f"{p['phase']}: {p['tasks_per_minute']:.3g} tasks a minute, {left} left")
     lines.append("finished" if data["finished"] else "not finished: `corpusmill run` resumes it")
     return lines

@@ -19,7 +19,9 @@ from .worker import parse_tasks
 TAIL_BYTES = 4000
 AGAIN = frozenset({"stopped", "time", "memory", "lost"})
 """Kinds that another try may end well without anybody changing anything."""
-_OF_CLASS = {"Stopped": "stopped", "OutOfTime": "time", "MemoryError": "memory"}
+_OF_CLASS = {
+    "Stopped": "stopped", "OutOfTime": "time", "MemoryError": "memory", "WorkerDied": "lost",
+}  # fmt: skip
 _SIGNS = (
     ("time", re.compile(r"DUE TO TIME LIMIT")),
     ("memory", re.compile(r"oom.kill|out of memory|memory limit|MemoryError", re.IGNORECASE)),
@@ -47,6 +49,11 @@ class Trouble:
             "phase": self.phase, "task": self.task, "kind": self.kind, "text": self.text,
             "tries": self.tries, "log": self.log,
         }  # fmt: skip
+
+
+def kind_of_class(name: str) -> str:
+    """The kind of trouble (see `Trouble.kind`) of a failure record's class."""
+    return _OF_CLASS.get(name, "error")
 
 
 def logs_of(folder: Path, phase: Phase, limit: int, tasks: Iterable[int]) -> dict[int, Path]:
@@ -114,9 +121,9 @@ def troubles(
         said = _tail(log)
         record = records.get(task)
         if record is not None and record.get("job", "").partition("_")[0] in ids:
-            kind = _OF_CLASS.get(record["class"], "error")
-            if record["class"] == "WorkerDied":
-                kind = _of_log(said) or "lost"
+            kind = kind_of_class(record["class"])
+            if kind == "lost":
+                kind = _of_log(said) or kind
             text = f"{record['class']}: {record['message']}"
         else:
             kind = _of_log(said) or "lost"

@@ -62,6 +62,13 @@ def test_a_task_that_fails_stops_all_that_depends_on_it(site: Site) -> None:
         assert state[jobs[key]] == "CANCELLED", key
     missing = site.status()["slurm"]["missing"]
     assert [(m["task"], m["kind"], m["tries"]) for m in missing] == [(1, "error", 1)]
+    told = site.ok("status", "run", "--task", "1").splitlines()
+    assert told[0] == "01-read task 1: failed"
+    assert "ended by   error" in told
+    assert "error      ValueError: told to fail" in told
+    assert f"job        {jobs['01-read.0']}_1" in told
+    (log,) = (line.split()[1] for line in told if line.startswith("log "))
+    assert "told to fail" in Path(log).read_text()
     assert "have been tried 1 times" in site.refused(1, "retry", "run")
     site.will(1, "nothing")
     printed = site.ok("retry", "run", "--force")
