@@ -36,7 +36,7 @@ from typing import Any
 
 from corpusmill.pipeline.progress import to_stderr as say
 
-from .dedup_growth import GROWTH_COLUMNS, QUICK_SIZES, ROWS, SIZES, growth
+from .dedup_growth import GROWTH_COLUMNS, QUICK_ROWS, QUICK_SIZES, ROWS, SIZES, growth
 from .dedup_truth import PAIRS, index_size, kept, recall, sameness
 from .harness import (
     PEERS,
@@ -114,7 +114,7 @@ def measure(args: argparse.Namespace) -> Report:
         take(index_size(QUICK_KEPT_PAIRS))
     if args.only in (None, "growth"):
         sizes = args.sizes or (QUICK_SIZES if args.quick else SIZES)
-        take(growth(sizes, ROWS // 20 if args.quick else ROWS))
+        take(growth(sizes, QUICK_ROWS if args.quick else ROWS))
     columns = ("what", "value", "theory", "bytes a text", "pairs")
     more = (GROWTH_COLUMNS,) if args.only in (None, "growth") else ()
     return Report("dedup", versions, rows, bars, columns, notes, more=more)

@@ -2,7 +2,7 @@
 
 Tables of made-up documents (`bench.dedup_made`) are written to Parquet files. Partitions are as
 many as keep one partition's band rows within the budget. The phases ``bucket``, ``verify`` and
-``split`` are timed on some partitions (all are alike, being chosen by hash), the phase ``link``,
+``split`` are timed on some partitions (`TIMED`), the phase ``link``,
 one task, on all pairs. Memory is the peak of a phase over what the process held before it.
 
     python -m bench.dedup_growth SIZE ROWS    (one size, as JSON)
@@ -26,13 +26,15 @@ import numpy as np
 from .dedup_made import BANDS, FileContext, write_bands, write_edges, write_families, write_sets
 from .harness import ROOT, Bar, BenchError
 
-ROWS = 1_000_000
+ROWS, QUICK_ROWS = 1_000_000, 250_000
 """Band rows of a partition at most: what the memory of a task hangs on."""
 SIZES = (100_000, 500_000, 1_000_000, 2_000_000, 5_000_000)
-QUICK_SIZES = (50_000, 250_000)
+QUICK_SIZES = (50_000, 200_000)
 FROM = 1_000_000
 """The size that the largest is compared with, where it was measured; else the smallest."""
-TIMED = 3
+TIMED = 4
+"""Partitions, from the first to the last: a pair lies where its larger id does, so the last have
+more."""
 PIECE = 16 << 20
 """Memory for the piece of its input that a task is at."""
 IN_PARTITIONS = ("bucket", "verify", "split")
@@ -85,7 +87,7 @@ def timed(size: int, most_rows: int) -> dict[str, Any]:
         partitions *= 2
     stage = STAGE(MinhashParams())
     stage.setup()
-    chosen = np.linspace(0, partitions - 1, min(TIMED, partitions)).astype(np.int64)
+    chosen = np.rint(np.linspace(0, partitions - 1, min(TIMED, partitions))).astype(np.int64)
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
         at = {n: FileContext(Path(scratch) / n, partitions) for n in _PHASES}
         rows = write_bands(at["bucket"], size, chosen)

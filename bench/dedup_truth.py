@@ -195,6 +195,8 @@ def kept(pairs: int) -> tuple[list[dict[str, Any]], dict[str, Bar]]:
         rows.append({"what": f"pairs of J >= {THRESHOLD - SLACK:.2f}, {name}",
                      "value": share[name], "pairs": len(found)})  # fmt: skip
     worst = 0.0
+    # Few pairs may be further off by chance: at J = .75, the worst level, .183 is the variance.
+    allowed = max(0.02, round(Z * (0.183 / pairs) ** 0.5, 4))
     removed = np.array([doc.id in gone for doc in docs]).reshape(-1, 2).sum(axis=1)
     for number, level in enumerate(levels):
         if level in LEVELS and level >= THRESHOLD + ABOVE:
@@ -206,5 +208,5 @@ def kept(pairs: int) -> tuple[list[dict[str, Any]], dict[str, Bar]]:
     return rows, {
         f"accepted pairs of J >= {THRESHOLD - SLACK:.2f}": Bar(share["as we accept"], 0.98),
         "smallest J of an accepted pair": Bar(round(min(accepted), 4), 0.3),
-        "removed less theory, worst level": Bar(round(worst, 4), 0.02, at_most=True),
+        "removed less theory, worst level": Bar(round(worst, 4), allowed, at_most=True),
     }

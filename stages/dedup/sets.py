@@ -147,7 +147,5 @@ def ranges(
 def at_least(share: float) -> npt.NDArray[np.int64]:
     """For each size of a union, 0 to twice `MOST`, the smallest overlap that is at least `share`
     of it, worked out in exact fractions."""
-    exact = Fraction(str(share))
-    return np.array(
-        [-(-exact.numerator * n // exact.denominator) for n in range(2 * MOST + 1)], np.int64
-    )
+    over, under = Fraction(str(share)).as_integer_ratio()
+    return np.array([-(-over * n // under) for n in range(2 * MOST + 1)], np.int64)
