@@ -106,9 +106,10 @@ class Shards(Sink):
         }  # fmt: skip
 
     def encode(self, ctx: TaskContext) -> None:
-        """Table ``tokens``: id, domain, n_tokens, tokens (uint32, without end-of-text) and
-        provenance, partitioned by id."""
+        """Table ``tokens``: id, domain, n_tokens, tokens (of the stream's type, without
+        end-of-text) and provenance, partitioned by id."""
         encoder = load(ctx.stage_files(TOKENIZER_STEP))
+        dtype = formats.dtype_for(encoder.max_id)
         counts = assign({"source": []}, (), 0)[1]
         mix = self.params.mix
         refused = refused_sources(ctx.params["sources"] if mix.licences else {}, mix.licences)
@@ -135,7 +136,7 @@ class Shards(Sink):
             _add_sizes(sources, kept, lengths)
             names = kept.column("id").to_pylist()
             table = token_table(
-                names, [domains[i] for i in rows], ids, lengths,
+                names, [domains[i] for i in rows], formats.narrow(ids, dtype), lengths,
                 {n: kept.column(n) for n in PROVENANCE if n in kept.column_names},
             )  # fmt: skip
             ctx.write("tokens", table, hash_of_ids(names))

@@ -25,19 +25,19 @@ PROVENANCE = ("url", "source", "licence")
 def token_table(
     names: Sequence[str],
     domains: Sequence[str | None],
-    ids: npt.NDArray[np.uint32],
+    ids: formats.Tokens,
     lengths: npt.NDArray[np.int64],
     provenance: Mapping[str, Any],
 ) -> pa.Table:
-    """Rows of table ``tokens``: `ids` holds the documents' ids one after the other. `n_tokens`
-    counts the end-of-text that `tokens` does not hold yet."""
+    """Rows of table ``tokens``: `ids`, of the stream's type, holds the documents' ids one after the
+    other. `n_tokens` counts the end-of-text that `tokens` does not hold yet."""
     import pyarrow as pa
 
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths * 4, out=offsets[1:])
+    np.cumsum(lengths * ids.itemsize, out=offsets[1:])
     tokens = pa.LargeBinaryArray.from_buffers(
         pa.large_binary(), len(lengths),
-        [None, pa.py_buffer(offsets), pa.py_buffer(ids.astype("<u4").tobytes())],
+        [None, pa.py_buffer(offsets), pa.py_buffer(ids.tobytes())],
     )  # fmt: skip
     columns = {
         "id": pa.array(names, pa.string()),
@@ -55,7 +55,7 @@ def token_table(
 
 def empty_tokens() -> pa.Table:
     """Table ``tokens`` without rows."""
-    return token_table([], [], np.zeros(0, np.uint32), np.zeros(0, np.int64), {})
+    return token_table([], [], np.zeros(0, "<u2"), np.zeros(0, np.int64), {})
 
 
 def placed_table(
@@ -180,14 +180,7 @@ def piece_table(
 
 def flatten(rows: pa.Table, take: npt.NDArray[np.int64], eos: int) -> npt.NDArray[np.uint32]:
     """The documents' tokens one after the other, `take` of each with end-of-text as the last."""
-    import pyarrow as pa
-
-    column = rows.column("tokens").cast(pa.large_binary()).combine_chunks()
-    if isinstance(column, pa.ChunkedArray):
-        column = pa.concat_arrays(column.chunks)
-    _, offset_buffer, data = column.buffers()
-    offsets = np.frombuffer(offset_buffer, dtype="<i8")[column.offset :][: len(column) + 1] // 4
-    words = np.frombuffer(data, dtype="<u4") if data is not None else np.zeros(0, dtype="<u4")
+    words, offsets = _words(rows)
     result = np.empty(int(take.sum()), dtype=np.uint32)
     at = 0
     for begin, stop, count in zip(
@@ -199,3 +192,22 @@ def flatten(rows: pa.Table, take: npt.NDArray[np.int64], eos: int) -> npt.NDArra
         result[at + count - 1] = eos
         at += count
     return result
+
+
+def _words(rows: pa.Table) -> tuple[formats.Tokens, npt.NDArray[np.int64]]:
+    """The ids of table ``tokens`` in one array, and where each document's begin and end in it.
+    Their type shows in the cells' sizes: what has been encoded as four bytes an id stays good."""
+    import pyarrow as pa
+
+    column = rows.column("tokens").cast(pa.large_binary()).combine_chunks()
+    if isinstance(column, pa.ChunkedArray):
+        column = pa.concat_arrays(column.chunks)
+    _, offset_buffer, data = column.buffers()
+    offsets = np.frombuffer(offset_buffer, dtype=np.int64)[column.offset :][: len(column) + 1]
+    sizes, ids = np.diff(offsets), rows.column("n_tokens").to_numpy() - 1
+    raw = b"" if data is None else data
+    if np.array_equal(sizes, 2 * ids):
+        return np.frombuffer(raw, dtype=np.uint16), offsets // 2
+    if np.array_equal(sizes, 4 * ids):
+        return np.frombuffer(raw, dtype=np.uint32), offsets // 4
+    raise IntegrityError("the encoded documents do not have as many tokens as is said")
