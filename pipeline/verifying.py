@@ -199,9 +199,15 @@ def _check_run(lock: Lock, root: Path, plan_path: Path, verdict: Verdict) -> Non
             if place.cleaned().exists():
                 verdict.skipped.append(f"the tables of {phase.name} were removed by `clean`")
                 continue
-            for commit in folder.seal(phase.name).commits:
+            seal = folder.seal(phase.name)
+            for commit in seal.commits:
                 for entry in commit["files"]:
                     _same(place.root / entry["path"], entry["bytes"], entry["sha256"], verdict)
+            verdict.faults += [
+                f"{place.root / name} is not as its seal has it: its sha256 differs"
+                for name, digest in seal.index.items()
+                if sha256_file(place.root / name) != digest
+            ]
         ledger = build_ledger(folder)
         if (root / "ledger.json").read_bytes() != pretty(ledger):
             verdict.faults.append(f"{root / 'ledger.json'} is not the sum of the commits")

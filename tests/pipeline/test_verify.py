@@ -444,6 +444,15 @@ def test_a_table_with_a_flipped_bit(root: Path, table: str) -> None:
     assert f"{path.name} is not the file that was listed" in faults(root)
 
 
+@pytest.mark.parametrize("name", ["sealed.files.parquet", "sealed.groups.parquet"])
+def test_an_index_with_a_flipped_bit(root: Path, name: str) -> None:
+    path = sorted(root.glob(f"phases/01-read-*/{name}"))[0]
+    data = bytearray(path.read_bytes())
+    data[40] ^= 1
+    path.write_bytes(bytes(data))
+    assert f"{name} is not as its seal has it" in faults(root)
+
+
 def test_a_flipped_bit_is_seen_by_the_next_phase(mill: Mill) -> None:
     """Not only by `verify`: nobody computes with damaged pages."""
     ended = mill.run("flipped", RECIPE, fault="seal:2")
