@@ -18,8 +18,8 @@ import numpy as np
 
 from corpusmill.pipeline.errors import ConfigError
 
+from .model_folder import EXTRA
 from .own_models import extra_module
-from .transformer_score import EXTRA
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -15,7 +15,6 @@ Needs the extra ``hf``. This stage only measures: decide with ``filters.threshol
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,9 +24,9 @@ from corpusmill.pipeline.document import Document, Outcome
 from corpusmill.pipeline.errors import AssetError, ConfigError
 from corpusmill.pipeline.stage import Asset, Kind, Stage
 
-from .own_models import DECIMALS, check_names, extra_module, in_languages, place_of_label
+from .model_folder import check_length, checked_config, load
+from .own_models import DECIMALS, check_names, in_languages, place_of_label
 
-EXTRA = "hf"
 Head = Literal["number", "one_of", "any_of"]
 """What a model gives: a number; one of several classes; or each class by itself."""
 _CHARS_A_TOKEN = 50
@@ -80,21 +79,15 @@ class TransformerScore(Stage):
         code of its own, has pickled weights, or no class `label`."""
         p: Params = self.params
         folder = Path(p.model)
-        config = _checked_config(folder)
-        self._model, self._tokenizer = _load(folder)
+        config = checked_config(folder, "ForSequenceClassification", "sequence classifier")
+        self._model, self._tokenizer = load(folder, "AutoModelForSequenceClassification")
         labels: Mapping[int, str] = self._model.config.id2label
         self._head = _head(self._model.config)
         if self._head != "number":
             self._place = place_of_label(folder.name, labels, p.label)
         elif p.label is not None:
             raise AssetError(f"model {folder.name} gives one number and has no class {p.label!r}")
-        longest = int(config.get("max_position_embeddings") or p.max_tokens)
-        longest = min(longest, int(self._tokenizer.model_max_length))
-        if p.max_tokens > longest:
-            raise AssetError(
-                f"model {folder.name} reads at most {longest} tokens, max_tokens is {p.max_tokens}",
-                hint=f"set max_tokens: {longest}",
-            )
+        check_length(folder, config, self._tokenizer, p.max_tokens)
 
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         p: Params = self.params
@@ -119,55 +112,6 @@ class TransformerScore(Stage):
         elif self._head == "any_of":
             outputs = torch.sigmoid(outputs)
         return round(float(outputs[self._place]), DECIMALS)
-
-
-def _checked_config(folder: Path) -> dict[str, Any]:
-    """config.json of a folder that can be read without running anything of it."""
-    name = folder.name
-    try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        kinds = [str(kind) for kind in config.get("architectures") or ()]
-        own_code = sorted(config.get("auto_map") or ())
-    except (OSError, ValueError, AttributeError, TypeError) as error:
-        raise AssetError(
-            f"model {name} has no config.json that can be read: {error}",
-            hint="a folder as save_pretrained() writes it, with the tokenizer beside the weights",
-        ) from error
-    if not any(kind.endswith("ForSequenceClassification") for kind in kinds):
-        raise AssetError(
-            f"model {name} is no sequence classifier: config.json has architectures "
-            f"{', '.join(kinds) or '(none)'}"
-        )
-    if own_code:
-        raise AssetError(
-            f"model {name} brings code of its own ({', '.join(own_code)}), which is not run",
-            hint="save it in a layout that transformers knows",
-        )
-    if not any(folder.glob("*.safetensors")):
-        found = sorted(path.name for path in folder.iterdir())
-        raise AssetError(
-            f"model {name} has no weights as safetensors; there are {', '.join(found)}",
-            hint="save_pretrained(FOLDER) writes them; pickled weights are not read",
-        )
-    return dict(config)
-
-
-def _load(folder: Path) -> tuple[Any, Any]:
-    """Model and tokenizer, on one thread."""
-    extra_module("torch", EXTRA).set_num_threads(1)
-    transformers = extra_module("transformers", EXTRA)
-    here = {"local_files_only": True, "trust_remote_code": False}
-    try:
-        model, loading = transformers.AutoModelForSequenceClassification.from_pretrained(
-            folder, use_safetensors=True, output_loading_info=True, dtype="float32", **here
-        )
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **here)
-    except Exception as error:  # a damaged folder raises whatever its parts raise
-        raise AssetError(f"model {folder.name} cannot be loaded: {error!r}") from error
-    missing = sorted(loading["missing_keys"])
-    if missing:  # they would be drawn at random
-        raise AssetError(f"model {folder.name} has no weights for {', '.join(missing[:4])}")
-    return model.eval(), tokenizer
 
 
 def _head(config: Any) -> Head:

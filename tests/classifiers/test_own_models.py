@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corpusmill.classifiers import sklearn_score, transformer_score
+from corpusmill.classifiers import names, sklearn_score, transformer_score
 from corpusmill.classifiers.own_models import extra_module, in_languages, place_of_label
 from corpusmill.pipeline.document import Document
 from corpusmill.pipeline.errors import AssetError, ConfigError
@@ -37,6 +37,23 @@ def test_lengths() -> None:
         sklearn_score.Params(model=Asset("m"), max_chars=0)
     with pytest.raises(ConfigError, match="max_tokens is 7"):
         transformer_score.Params(model=Asset("m"), max_tokens=7)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"labels": ()}, r"labels=\[\]"),
+        ({"policy": "drop"}, "policy='drop'"),
+        ({"min_probability": 0.0}, r"min_probability=0\.0 is not in 0\.\.1"),
+        ({"max_tokens": 7}, "max_tokens is 7"),
+    ],
+)
+def test_params_of_names(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        names.Params(model=Asset("m"), **wrong)
+    made = names.STAGE(names.Params(model=Asset("m")))
+    with pytest.raises(ConfigError, match="apply before setup"):
+        made.apply([Document("0" * 32, "text", "s")])
 
 
 def test_places_of_labels() -> None:

@@ -119,6 +119,7 @@ MADE_WITH: dict[str, dict[str, Any] | Callable[[Path], dict[str, Any]]] = {
     "classifiers.linear_quality": {
         "model": str(Path(__file__).parents[2] / "configs/sample/models/quality_linear.lin")
     },
+    "classifiers.names": {"model": "names"},
     "classifiers.perplexity": perplexity_model,
     "classifiers.sklearn_score": {"model": "good.skops", "label": "good"},
     "classifiers.topics": {"topic": "topics.jsonl"},
@@ -134,8 +135,8 @@ MADE_WITH: dict[str, dict[str, Any] | Callable[[Path], dict[str, Any]]] = {
 """Parameters of stages that have required ones, as in a recipe."""
 
 WITH_EXTRAS = {
-    "classifiers.sklearn_score", "classifiers.topics", "classifiers.transformer_score",
-    "dedup.semantic",
+    "classifiers.names", "classifiers.sklearn_score", "classifiers.topics",
+    "classifiers.transformer_score", "dedup.semantic",
 }  # fmt: skip
 """Stages whose libraries are not installed here: `tests/classifiers/with_extras` tries those."""
 
