@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from corpusmill.pipeline.errors import StageError
 from corpusmill.stages.dedup.bands import Sketches, pair_up, permutations
 from corpusmill.stages.dedup.minhash import STAGE, MinhashParams
 
@@ -88,3 +89,17 @@ def test_sketches_of_a_column_are_those_of_its_texts() -> None:
     )
     with pytest.raises(pa.ArrowInvalid):
         stage.sketches.column(bad)
+
+
+def test_a_text_that_is_too_long_for_its_counts_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pyarrow as pa
+
+    from corpusmill.stages import words
+
+    stage = STAGE(MinhashParams())
+    stage.setup()
+    monkeypatch.setattr(words, "_MAX_BYTES", 10)
+    for long_ in (pa.array(["short", "ten bytes…"]), pa.array(["x" * 11])):
+        with pytest.raises(StageError, match="a text of 1[12] bytes"):
+            stage.sketches.column(long_)
+    assert stage.sketches.column(pa.array(["ten bytes."] * 3)).has_words.all()
