@@ -27,6 +27,7 @@ from typing import IO, Any
 _PR_SET_PDEATHSIG = 1
 _MESSAGE_BYTES = 1 << 16
 _STOP_SECONDS = 10.0
+_STOPS = (signal.SIGINT, signal.SIGTERM)
 
 Request = Mapping[str, Any]
 
@@ -51,14 +52,14 @@ class Forked:
 
     def poll(self) -> int | None:
         """The exit code (negative: the signal), None while it runs."""
-        if self.returncode is None and select.select([self._link], [], [], 0)[0]:
+        if self.returncode is None and _speaks(self._link, 0):
             self._hear()
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
         """The exit code, once it has ended. Raises subprocess.TimeoutExpired."""
         if self.returncode is None:
-            if not select.select([self._link], [], [], timeout)[0]:
+            if not _speaks(self._link, timeout):
                 raise subprocess.TimeoutExpired(f"process {self.pid}", timeout or 0.0)
             self._hear()
         return self.returncode if self.returncode is not None else -signal.SIGKILL
@@ -180,7 +181,7 @@ class _Server:
         self._bell, self._wake = os.pipe()
 
     def run(self) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):  # whoever asked says when it is over
+        for number in _STOPS:  # whoever asked says when it is over
             signal.signal(number, signal.SIG_IGN)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         for end in (self._bell, self._wake):
@@ -226,9 +227,12 @@ class _Server:
             stream.flush()
         parent = os.getpid()
         gc.freeze()  # or the first collection would copy every page
+        # What the copy is sent before it has handlers of its own waits for them.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
         pid = os.fork()
         if pid == 0:
             self._become(parent, request, link, files)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
         gc.unfreeze()
         self._links[pid] = link
         self._selector.register(link, selectors.EVENT_READ, lambda: self._dropped(pid))
@@ -243,6 +247,7 @@ class _Server:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             for number in (signal.SIGTERM, signal.SIGCHLD):
                 signal.signal(number, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
             die_with(parent)
             for place, file in enumerate(files):
                 os.dup2(file, place)
@@ -289,6 +294,13 @@ def _other_threads() -> list[str]:
 
 def _pair() -> tuple[socket.socket, socket.socket]:
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+
+def _speaks(link: socket.socket, timeout: float | None) -> bool:
+    """Whether a message, or the end, comes within so many seconds."""
+    poll = select.poll()  # unlike select() it takes descriptors beyond 1,024
+    poll.register(link, select.POLLIN)
+    return bool(poll.poll(None if timeout is None else timeout * 1000))
 
 
 def _told(link: socket.socket) -> dict[str, Any] | None:
