@@ -26,6 +26,8 @@ from .forking import Forked, ForkServer, die_with
 PARENT_VARIABLE = "CORPUSMILL_PARENT"
 STOP_SECONDS = 10.0
 """What a worker gets to end by itself before it is killed."""
+TICK_SECONDS = 1.0
+"""How often progress is told while no task ends."""
 _ONE_THREAD = {"JE_ARROW_MALLOC_CONF": "background_thread:false"}
 """Keeps Arrow from starting a thread when it is imported: see `forking`."""
 _THREADS = {
@@ -160,7 +162,10 @@ class LocalBackend:
                 selector.register(slot.process.stdout or 0, selectors.EVENT_READ, slot)
                 self._give(slot, phase, waiting)
             while any(slot.task is not None for slot in slots):
-                for key, _ in selector.select():
+                ready = selector.select(TICK_SECONDS)
+                if not ready:
+                    progress(done, total)
+                for key, _ in ready:
                     slot = key.data
                     line = slot.process.stdout.readline()
                     if line.endswith("\n"):  # a part of a line is the last word of a killed one

@@ -33,8 +33,10 @@ class Progress:
             return
         self._last = now
         spent = now - self._start
-        left = spent / done * (total - done) if done else 0.0
-        text = f"{phase}: {done}/{total} tasks, {spent:.0f} s, about {left:.0f} s left"
+        text = f"{phase}: {done}/{total} tasks, {spent:.0f} s"
+        if done:
+            left = spent / done * (total - done)
+            text += f", {done / spent:.2g} tasks a second, about {left:.0f} s left"
         if self.live:
             self.live.write(f"\r\x1b[2K{text}")
             self.live.flush()

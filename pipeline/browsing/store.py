@@ -217,6 +217,8 @@ def snippet(text: str, words: str) -> str:
         if at >= 0:
             break
     start = max(0, at - _AROUND)
+    if start:  # at the beginning of a word
+        start = text.find(" ", start, at) + 1 or start
     piece = " ".join(text[start : start + 2 * _AROUND + 20].split())
     return ("… " if start else "") + piece + (" …" if len(text) > start + 2 * _AROUND else "")
 

@@ -16,6 +16,17 @@ def test_every_expectation_has_a_row() -> None:
     )
 
 
+def test_every_term_is_defined_once() -> None:
+    """In bold where it is defined; pages that use the terms lead there."""
+    page = (ROOT / "docs/concepts.md").read_text()
+    terms = [term.removesuffix("s") for term in re.findall(r"\*\*([a-z]+)\*\*", page)]
+    wanted = {"task", "phase", "stage", "step", "signal", "commit", "lock", "barrier", "sink"}
+    assert wanted <= set(terms)
+    assert len(terms) == len(set(terms))
+    for name in ("README.md", "docs/index.md", "docs/recipe.md"):
+        assert "concepts.md" in (ROOT / name).read_text(), name
+
+
 def test_every_named_test_exists() -> None:
     named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", PAGE)
     assert len(named) > 20

@@ -168,6 +168,7 @@ def test_what_is_typed_is_no_syntax() -> None:
     with pytest.raises(ConfigError):
         match_of("-only")
     assert snippet("x" * 300 + " Needle in hay", "needle").endswith("Needle in hay")
+    assert snippet("whole words " * 20 + "needle", "needle").startswith("… whole words whole ")
     with pytest.raises(ConfigError):
         read_query({"min.x": ["1"]}, {"x": "VARCHAR"})
 
