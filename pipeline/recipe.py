@@ -35,7 +35,7 @@ from .listing import check_pattern
 from .object_store import check_address, is_address
 from .overrides import apply_override
 from .params import decode_dataclass, nearest, shown
-from .registry import NOT_STEPS, build, step_name
+from .registry import NOT_STEPS, build, step_name, writers_of
 from .stage import Barrier, Sink, Source, Stage
 from .strict_yaml import MAX_BYTES, read_yaml
 
@@ -326,6 +326,14 @@ def _products(data: Mapping[str, Any], place: str) -> tuple[Step, ...]:
     return tuple(products)
 
 
+def _who_writes(signal: str, known: Mapping[str, object]) -> str | None:
+    """The hint for a signal that is read and not written."""
+    stages = writers_of(signal)
+    if stages:
+        return f"put {' or '.join(stages)} before it"
+    return nearest(signal, known) if known else None
+
+
 def _check_signals(recipe: Recipe, place: str) -> None:
     """Refuses a recipe in which a step reads a signal that nobody wrote, or two clash."""
     writers: dict[str, tuple[str, str]] = {}
@@ -345,7 +353,7 @@ def _check_signals(recipe: Recipe, place: str) -> None:
             if signal not in writers:
                 raise ConfigError(
                     f"{here} reads the signal {signal!r}, which no earlier step writes",
-                    hint=nearest(signal, writers) if writers else None,
+                    hint=_who_writes(signal, writers),
                 )
         for signal, kind in made.writes.items():
             known = writers.setdefault(signal, (kind, step.stage))

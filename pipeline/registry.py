@@ -91,6 +91,11 @@ def stage_class(name: str) -> Any:
     return stage
 
 
+def writers_of(signal: str) -> list[str]:
+    """The stages that write a signal by default, in the order of their names."""
+    return [n for n in stage_names() if signal in getattr(stage_class(n), "writes", {})]
+
+
 def build(name: str, params: Any, place: str) -> Any:
     """The stage `name` with parameters decoded from plain values; loads nothing heavy."""
     try:

@@ -36,18 +36,24 @@ class Params:
     def __post_init__(self) -> None:
         for code in self.keep:
             if code not in LANGUAGES:
-                close = get_close_matches(code, LANGUAGES, n=1, cutoff=0.5)
-                likely = _OTHER_NAMES.get(code) or (close[0] if close else None)
                 raise ConfigError(
                     f"filters.language: keep has {code!r}, which no document is ever given",
-                    hint=f"did you mean {likely!r}?"
-                    if likely
-                    else f"one of {', '.join(LANGUAGES)}",
+                    hint=_likely(code),
                 )
         if not 0 <= self.min_score <= 1:
             raise ConfigError(
                 f"filters.language: min_score is {self.min_score}", hint="give 0 to 1"
             )
+
+
+def _likely(code: str) -> str:
+    """The hint for a code that is none: the one that was likely meant, else all."""
+    close = get_close_matches(code, LANGUAGES, n=1, cutoff=0.5)
+    first = code[:2].lower()
+    likely = _OTHER_NAMES.get(code) or (
+        close[0] if close else first if first in LANGUAGES else None
+    )
+    return f"did you mean {likely!r}?" if likely else f"one of {', '.join(LANGUAGES)}"
 
 
 class LanguageFilter(Stage):

@@ -102,6 +102,12 @@ def test_a_signal_that_nobody_writes_is_refused() -> None:
         parse(GOOD + "  - filters.threshold: {signal: quality, min: 1}\n")
 
 
+def test_who_writes_a_signal_is_said() -> None:
+    with pytest.raises(ConfigError, match="reads the signal 'fineweb_lines'") as caught:
+        parse(GOOD + "  - filters.fineweb\n")
+    assert caught.value.hint == "put measure.fineweb before it"
+
+
 def test_shards_need_a_tokenizer() -> None:
     with pytest.raises(ConfigError, match="shards need a tokenizer"):
         parse(GOOD + "shards: {}\n")

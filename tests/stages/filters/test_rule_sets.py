@@ -157,8 +157,12 @@ def test_language() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "likely"), [("eng", "en"), ("no", "nb"), ("zh-TW", "zh-Hant"), ("zh-Hans", "zh")]
-)
+    ("code", "likely"),
+    [
+        ("eng", "en"), ("no", "nb"), ("zh-TW", "zh-Hant"), ("zh-Hans", "zh"), ("Deutsch", "de"),
+        ("englisch", "en"),
+    ],
+)  # fmt: skip
 def test_unknown_language_is_loud(code: str, likely: str) -> None:
     with pytest.raises(ConfigError, match=rf"'{code}'") as caught:
         language.Params(keep=(code,))
