@@ -149,6 +149,18 @@ def decode(data: bytes, where: str) -> Weights:
 _place: Any = np.uint64  # indices without a sign need no look for negative ones
 
 
+_ones, _twos = _place(1), _place(2)
+
+
+@kernel(
+    types.uint64(array(types.int32), array(types.int32), types.uint64, types.uint64), inline=True
+)  # fmt: skip
+def _child(nodes, rows, node, row):  # type: ignore[no-untyped-def]
+    """Where the row that begins at `row` goes on from `node`."""
+    right = rows[row + _place(nodes[node])] > nodes[node + _ones]
+    return _place(nodes[node + _twos + _place(right)])
+
+
 @kernel(
     types.void(
         array(types.int32), types.int64, array(types.int32), array(types.int32),
@@ -156,45 +168,37 @@ _place: Any = np.uint64  # indices without a sign need no look for negative ones
     )
 )  # fmt: skip
 def _sum(rows, width, nodes, roots, depths, sums):  # type: ignore[no-untyped-def]
-    # Four rows go down a tree together, each by its own choice of child and not by a branch, to
-    # the tree's full depth: nothing for the processor to guess wrong.
-    one, two = _place(1), _place(2)
+    # Eight rows go down a tree together, each by its own choice of child and not by a branch, to
+    # the tree's full depth: nothing for the processor to guess wrong, and always one to go on with.
     for start in range(0, sums.shape[0], _ROWS_AT_ONCE):
         end = min(start + _ROWS_AT_ONCE, sums.shape[0])
         for t in range(roots.shape[0]):
             r = start
-            while r + 4 <= end:
-                a = b = c = d = _place(roots[t])
-                a0 = _place(r * width)
-                b0 = _place((r + 1) * width)
-                c0 = _place((r + 2) * width)
-                d0 = _place((r + 3) * width)
+            while r + 8 <= end:
+                a = b = c = d = e = f = g = h = _place(roots[t])
+                a0, b0 = _place(r * width), _place((r + 1) * width)
+                c0, d0 = _place((r + 2) * width), _place((r + 3) * width)
+                e0, f0 = _place((r + 4) * width), _place((r + 5) * width)
+                g0, h0 = _place((r + 6) * width), _place((r + 7) * width)
                 for _ in range(depths[t]):
-                    a = _place(
-                        nodes[a + two + _place(rows[a0 + _place(nodes[a])] > nodes[a + one])]
-                    )
-                    b = _place(
-                        nodes[b + two + _place(rows[b0 + _place(nodes[b])] > nodes[b + one])]
-                    )
-                    c = _place(
-                        nodes[c + two + _place(rows[c0 + _place(nodes[c])] > nodes[c + one])]
-                    )
-                    d = _place(
-                        nodes[d + two + _place(rows[d0 + _place(nodes[d])] > nodes[d + one])]
-                    )
-                sums[r] += nodes[a + one]
-                sums[r + 1] += nodes[b + one]
-                sums[r + 2] += nodes[c + one]
-                sums[r + 3] += nodes[d + one]
-                r += 4
+                    a, b = _child(nodes, rows, a, a0), _child(nodes, rows, b, b0)
+                    c, d = _child(nodes, rows, c, c0), _child(nodes, rows, d, d0)
+                    e, f = _child(nodes, rows, e, e0), _child(nodes, rows, f, f0)
+                    g, h = _child(nodes, rows, g, g0), _child(nodes, rows, h, h0)
+                sums[r] += nodes[a + _ones]
+                sums[r + 1] += nodes[b + _ones]
+                sums[r + 2] += nodes[c + _ones]
+                sums[r + 3] += nodes[d + _ones]
+                sums[r + 4] += nodes[e + _ones]
+                sums[r + 5] += nodes[f + _ones]
+                sums[r + 6] += nodes[g + _ones]
+                sums[r + 7] += nodes[h + _ones]
+                r += 8
             while r < end:
                 a = _place(roots[t])
-                a0 = _place(r * width)
                 for _ in range(depths[t]):
-                    a = _place(
-                        nodes[a + two + _place(rows[a0 + _place(nodes[a])] > nodes[a + one])]
-                    )
-                sums[r] += nodes[a + one]
+                    a = _child(nodes, rows, a, _place(r * width))
+                sums[r] += nodes[a + _ones]
                 r += 1
 
 
