@@ -14,6 +14,7 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,9 @@ from corpusmill.pipeline.errors import IntegrityError
 Kernel = Callable[..., None]
 
 _DIGEST_BYTES = 32
+_NUMBAS = ("0.68.",)
+"""Versions whose calls are known to be as `_caller` makes them: with others the kernels are called
+through numba, since a call that is put together wrongly may end the process."""
 _FREE = "NRT_MemInfo_call_dtor"
 """What numba's code calls to free an array of its own. Ours have another owner: it never is."""
 
@@ -67,6 +71,8 @@ def _place(llvm: Any, names: Sequence[str], sources: Sequence[Path]) -> Path:
     found = find_spec("numba")
     if found is None or found.origin is None:
         raise ImportError("numba is not installed")
+    if not version("numba").startswith(_NUMBAS):
+        raise ImportError("nobody has looked at how this numba calls")
     cpu = (llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
     h = hashlib.sha256(repr((names, cpu, llvm.llvm_version_info)).encode())
     for path in (Path(found.origin).with_name("_version.py"), *sources):

@@ -77,6 +77,15 @@ def test_without_a_folder_or_fit_by_numba(monkeypatch: pytest.MonkeyPatch, folde
     assert "numba" in type(kernels(REFILL, SOURCES)[0]).__module__
 
 
+def test_another_numba_calls_its_kernels_itself(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine_code, "version", lambda name: "0.99.0")
+    (refill,) = kernels(REFILL, SOURCES)
+    assert "numba" in type(refill).__module__
+    assert list(folder.iterdir()) == []
+
+
 def test_other_arrays_are_refused() -> None:
     refill = fast.load()[2]
     table = np.zeros(32, dtype=np.uint64)
