@@ -16,6 +16,17 @@ from corpusmill.classifiers.train_grade import GradeConfig, train_grade
 MODEL = Path(__file__).resolve().parents[2] / "configs/sample/models/quality_linear.lin"
 
 
+def test_forty_pages_near_the_bound_have_a_comment() -> None:
+    urls = {json.loads(line)["url"] for line in GRADES.read_text("utf-8").splitlines()}
+    near = GRADES.with_name("near_bound.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in near]
+    assert Counter(row["side"] for row in rows) == {"kept": 20, "dropped": 20}
+    assert {row["url"] for row in rows} <= urls
+    assert len({row["comment"] for row in rows}) == 40
+    useful = Counter(row["side"] for row in rows if sum(row["read"]) / 2 >= 3)
+    assert useful == {"kept": 18, "dropped": 18}
+
+
 def test_four_hundred_pages_are_graded_twice() -> None:
     rows = [json.loads(line) for line in GRADES.read_text("utf-8").splitlines()]
     assert len({(r["file"], r["offset"]) for r in rows}) == len(rows) == 400
