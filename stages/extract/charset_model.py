@@ -1,4 +1,4 @@
-"""How well a text reads in the best of 49 languages: what tells encodings of one script apart.
+"""How well a text reads in the best of 51 languages: what tells encodings of one script apart.
 
 A model of pairs of characters for each language that is, or was, written in an encoding other
 than UTF-8, trained on the Universal Declaration of Human Rights (``data/build_charset.py``). Every
