@@ -65,6 +65,7 @@ def test_a_task_that_is_done_and_one_that_has_not_begun(failed: Path, capsys: An
     assert "has tasks 0 to 3, not 4" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_finished_run_has_no_phase_at_work(tmp_path: Path, capsys: Any) -> None:
     write_corpus(tmp_path / "input")
     root = run(Recipe.parse(RECIPE, tmp_path), tmp_path / "run", workers=1).root

@@ -170,6 +170,7 @@ def test_workers_share_what_their_processes_load(monkeypatch: pytest.MonkeyPatch
     assert not _runs(maker)
 
 
+@pytest.mark.slow
 def test_without_the_process_that_is_shared_each_starts_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
