@@ -54,7 +54,7 @@ from .harness import (
 )
 from .peer_datatrove import ENVIRONMENT, JUDGE
 
-ITEMS, QUICK_ITEMS = 300, 20
+ITEMS, QUICK_ITEMS = 60, 20
 QUICK_EVERY = 6
 BY_HALF = f"{HALF}, of items that it can tell"
 PEER_EVERY = 40
