@@ -30,6 +30,9 @@ if WORKER:
 """
 """One worker is killed at its first commit; nothing ever happens again."""
 
+KILLS_THE_NURSERY_ONCE = KILLED_ONCE.replace("os.getpid()", "os.getppid()")
+"""One worker kills, at its first commit, the process that it was forked from."""
+
 KILLED_WITH_TASK_2 = """
 import signal
 if WORKER:

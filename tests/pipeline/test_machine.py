@@ -151,6 +151,16 @@ def test_a_task_whose_worker_is_killed_once_is_run_again(
     assert outputs(base / "run") == good
 
 
+@pytest.mark.slow
+def test_the_run_goes_on_when_the_nursery_is_killed(base: Path, good: Any) -> None:
+    """Its workers die with it; others start from nothing and run their tasks again."""
+    site = sites.put(base, sites.KILLS_THE_NURSERY_ONCE)
+    ended = launched(base, "run", workers=2, site=site)
+    assert ended.code == 0, ended.said
+    assert (site / "died").exists()
+    assert outputs(base / "run") == good
+
+
 def test_a_task_whose_worker_is_always_killed_is_named(mill: Mill, base: Path, good: Any) -> None:
     site = sites.put(base, sites.KILLED_WITH_TASK_2)
     ended = launched(base, "run", workers=2, site=site)
