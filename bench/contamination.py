@@ -59,6 +59,8 @@ QUICK_EVERY = 6
 BY_HALF = f"{HALF}, of items that it can tell"
 PEER_EVERY = 40
 """The peer judges one of so many of the clean documents: it takes minutes a hundred megabytes."""
+PEER_PLANTED = 3
+"""And one of so many of the planted ones."""
 ROUNDS, QUICK_ROUNDS = 3, 1
 SPEED_BYTES, QUICK_BYTES = 8_000_000, 1_000_000
 
@@ -124,6 +126,7 @@ def _measure(args: argparse.Namespace, scratch: Path) -> Report:
         notes=[
             "found, part, datatrove: shares of planted items, or documents flagged; other: planted "
             "texts in which (also) another item was found.",
+            f"datatrove: one planted text in {PEER_PLANTED}, one clean document in {PEER_EVERY}.",
         ],
     )
 
@@ -155,7 +158,9 @@ def score(
     """One row a benchmark and change."""
     hits = index.find([row["text"] for row in planted])
     rule = gpt3.find([row["text"] for row in planted])
-    theirs = peer.found([{"id": r["id"], "text": r["text"]} for r in planted])
+    some = range(0, len(planted), PEER_PLANTED)
+    judged = peer.found([{"id": planted[n]["id"], "text": planted[n]["text"]} for n in some])
+    theirs = dict(zip(some, judged, strict=True))
     groups: dict[tuple[str, str], list[int]] = {}
     for n, row in enumerate(planted):
         groups.setdefault((row["set"], row["change"]), []).append(n)
@@ -173,10 +178,14 @@ def score(
             "part": round(sum(bool(m) for m in right) / len(members), 4),
             "other": sum(wrong),
             "gpt3": round(sum(name in rule[n] for n in members) / len(members), 4),
-            "datatrove": round(sum(theirs[n] == name for n in members) / len(members), 4),
+            "datatrove": _share([theirs[n] == name for n in members if n in theirs]),
             "by_method": {m: sum(m in r for r in right) for m in METHODS},
         })  # fmt: skip
     return rows
+
+
+def _share(found: Sequence[bool]) -> float | None:
+    return round(sum(found) / len(found), 4) if found else None
 
 
 def alarms(

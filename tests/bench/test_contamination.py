@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import pytest
 
 from bench import contamination as bench
 from bench.contamination_items import HALF_INSIDE, HALF_QUESTION, SHORT, Gpt3
 from corpusmill.stages.decontaminate.benchmarks import Benchmark, Item
+from corpusmill.stages.decontaminate.index import ContaminationIndex
 
 TEXT = 'Tom has 3 red, 12 blue pens. "How many" are there (in all)? Zoe knows 1234567.'
 
@@ -51,6 +54,36 @@ def test_planted_rows() -> None:
     assert half.split("\n\n")[1] == "What has the keeper of lighthouse"
     (half,) = {r["text"] for r in rows if r["change"].endswith("question") and r["item"] == "0"}
     assert half.split("\n\n")[1] == "What has the keeper of"
+
+
+class _Peer:
+    """Takes every text that it gets for one of `b`'s."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def found(self, rows: Sequence[Mapping[str, str]]) -> list[str | None]:
+        self.asked = [row["id"] for row in rows]
+        return ["b"] * len(rows)
+
+
+def test_scores() -> None:
+    """The peer judges one text in three, and its share is over those."""
+    item = Item("0", "Which keeper of which lighthouse has so much oil in store for the winter?")
+    benchmark = Benchmark("b", "1", "", "0", (item,))
+    row = {"set": "b", "change": "as it is", "item": "0", "by_half": False}
+    planted = [{**row, "id": str(n), "text": item.question} for n in range(5)]
+    planted[1]["text"] = "nothing of the kind"
+    planted[3] |= {"set": "c", "item": "1"}
+    peer = _Peer()
+    index = ContaminationIndex.build([benchmark])
+    rows = bench.score(planted, index, Gpt3([benchmark]), peer)  # type: ignore[arg-type]
+    assert peer.asked == ["0", "3"]
+    assert [(r["row"], r["n"], r["found"], r["other"]) for r in rows] == [
+        ("b", 4, 0.75, 0), ("c", 1, 0.0, 1),
+    ]  # fmt: skip
+    assert [r["datatrove"] for r in rows] == [1.0, 0.0]
+    assert bench.score(planted[1:2], index, Gpt3([benchmark]), peer)[0]["gpt3"] == 0.0  # type: ignore[arg-type]
 
 
 def test_the_rule_of_gpt3() -> None:
