@@ -303,7 +303,7 @@ def data_folder() -> Path:
 @pytest.mark.fulldata
 def test_all_items_against_the_whole_crawl_and_clean_text() -> None:
     """All ten sets. Measured when written: 160 of 162 pages, no false alarm on the other pages;
-    12 of 3,433 textbook sections, of which 6 quote a source that the item quotes."""
+    11 of 3,433 textbook sections, of which 6 quote a source that the item quotes."""
     data = data_folder()
     index = ContaminationIndex.build(load(data / "benchmarks"))
     gold_file = data / "crawl" / "synthetic_gold.jsonl.gz"
@@ -316,7 +316,7 @@ def test_all_items_against_the_whole_crawl_and_clean_text() -> None:
         with gzip.open(data / "text_high" / f"{name}.jsonl.gz", "rt", encoding="utf-8") as file:
             texts = [json.loads(line)["text"] for line in file]
         flagged[name] = sum(bool(hits) for hits in index.find(texts))
-    assert flagged["openstax_sections"] == 12
+    assert flagged["openstax_sections"] == 11
     assert (flagged["wikitext2_sections"], flagged["xquad_contexts"]) == (0, 0)
 
 
