@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from corpusmill.pipeline.errors import IntegrityError
+from corpusmill.stages.kept import kept_folder
 
 Kernel = Callable[..., None]
 
@@ -77,23 +78,7 @@ def _place(llvm: Any, names: Sequence[str], sources: Sequence[Path]) -> Path:
     h = hashlib.sha256(repr((names, cpu, llvm.llvm_version_info)).encode())
     for path in (Path(found.origin).with_name("_version.py"), *sources):
         h.update(path.read_bytes())
-    return _folder() / f"kernels-{h.hexdigest()[:24]}.o"
-
-
-def _folder() -> Path:
-    """Where compiled kernels are kept: where numba is told to, else beside the modules, else in
-    the user's cache. Raises OSError."""
-    places = [Path(__file__).resolve().parent / "__pycache__", Path.home() / ".cache/corpusmill"]
-    if named := os.environ.get("NUMBA_CACHE_DIR"):
-        places.insert(0, Path(named))
-    for place in places:
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(place, os.W_OK):
-            return place
-    raise OSError("no folder to keep compiled kernels in")
+    return kept_folder() / f"kernels-{h.hexdigest()[:24]}.o"
 
 
 def _target(llvm: Any) -> Any:

@@ -11,11 +11,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corpusmill.pipeline.errors import ConfigError
+from corpusmill.stages.kept import Arrays, kept_arrays
 
 from .language_codes import CLD2_CODES, LANGID_CODES, UNDETERMINED
 
@@ -67,28 +69,18 @@ def ask_cld2(text: str, *, chars: int = 20_000) -> First:
 
 
 class Langid:
-    """py3langid's model: loaded once a process (about 60 MB)."""
+    """py3langid's model (about 60 MB), unpacked once for a machine and shared by its processes."""
 
     def __init__(self) -> None:
         from py3langid.langid import MODEL_DIR, MODEL_FILE
-        from py3langid.modelio import load_model
 
-        weights, prior, classes, next_state, row, output = load_model(MODEL_DIR / MODEL_FILE)
-        exact = np.asarray(weights, dtype=np.float64) * 512
-        self.weights = np.rint(exact).astype(np.int16)
-        if not np.array_equal(self.weights, exact):
-            raise ConfigError(
-                "measure.language: py3langid's model is not stored in half precision",
-                hint="install the version of py3langid that the lock names",
-            )
-        self.prior = np.rint(np.asarray(prior, dtype=np.float64) * 2**25).astype(np.int64)
-        self.next_state = np.asarray(next_state).astype(np.int32)
-        self.row_base = (np.asarray(row).astype(np.int64) << 8).astype(np.int32)
-        self.emits = np.asarray(output, dtype=np.int32)
-        logs = [round(math.log1p(n) * 65536) for n in range(4096)]
-        self.log_of_count = np.array(logs, np.int64)
+        path = Path(MODEL_DIR) / MODEL_FILE
+        arrays = kept_arrays("langid", (path, Path(__file__)), lambda: _unpacked(path))
+        self.weights, self.prior = arrays["weights"], arrays["prior"]
+        self.next_state, self.row_base = arrays["next_state"], arrays["row_base"]
+        self.emits, self.log_of_count = arrays["emits"], arrays["log_of_count"]
         # Several of its labels are one code here (two scripts of Serbian, kinds of Chinese).
-        codes = [LANGID_CODES.get(label, UNDETERMINED) for label in classes]
+        codes = [LANGID_CODES.get(label, UNDETERMINED) for label in arrays["classes"].tolist()]
         self.codes = list(dict.fromkeys(codes))
         self.group = np.array([self.codes.index(code) for code in codes])
 
@@ -118,6 +110,29 @@ class Langid:
             mass[group] = mass.get(group, 0.0) + math.exp((score - top) / scale)
         best = max(mass, key=lambda group: (mass[group], -group))
         return self.codes[best], round(mass[best] / sum(mass.values()), 4)
+
+
+def _unpacked(path: Path) -> Arrays:
+    """The arrays of the model in `path` as the loop reads them."""
+    from py3langid.modelio import load_model
+
+    weights, prior, classes, next_state, row, output = load_model(path)
+    exact = np.asarray(weights, dtype=np.float64) * 512
+    rounded = np.rint(exact).astype(np.int16)
+    if not np.array_equal(rounded, exact):
+        raise ConfigError(
+            "measure.language: py3langid's model is not stored in half precision",
+            hint="install the version of py3langid that the lock names",
+        )
+    return {
+        "weights": rounded,
+        "prior": np.rint(np.asarray(prior, dtype=np.float64) * 2**25).astype(np.int64),
+        "next_state": np.asarray(next_state).astype(np.int32),
+        "row_base": (np.asarray(row).astype(np.int64) << 8).astype(np.int32),
+        "emits": np.asarray(output, dtype=np.int32),
+        "log_of_count": np.array([round(math.log1p(n) * 65536) for n in range(4096)], np.int64),
+        "classes": np.array(classes),
+    }
 
 
 @lru_cache(maxsize=1)

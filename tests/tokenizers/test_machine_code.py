@@ -19,7 +19,7 @@ SOURCES = (Path(__file__).resolve().parents[2] / "tokenizers" / "piece_kernel.py
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(machine_code, "_folder", lambda: tmp_path)
+    monkeypatch.setattr(machine_code, "kept_folder", lambda: tmp_path)
     return tmp_path
 
 
@@ -72,7 +72,7 @@ def test_without_a_folder_or_fit_by_numba(monkeypatch: pytest.MonkeyPatch, folde
     def nowhere() -> Path:
         raise OSError("read-only")
 
-    monkeypatch.setattr(machine_code, "_folder", nowhere)
+    monkeypatch.setattr(machine_code, "kept_folder", nowhere)
     assert not are_kept(REFILL, SOURCES)
     assert "numba" in type(kernels(REFILL, SOURCES)[0]).__module__
 
