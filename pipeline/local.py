@@ -109,11 +109,10 @@ class LocalBackend:
             self._end_slots()
 
     def _log(self, name: str) -> Path:
-        if self.log is not None:
-            return Path(f"{self.log}.worker-{name}.log")
-        logs = self.root / "logs"
-        logs.mkdir(parents=True, exist_ok=True)
-        return logs / f"worker-{os.getpid()}-{name}.log"
+        stem = self.log or self.root / "logs" / f"worker-{os.getpid()}"
+        stem.parent.mkdir(parents=True, exist_ok=True)
+        joint = "-" if self.log is None else ".worker-"
+        return stem.with_name(f"{stem.name}{joint}{name}.log")
 
     def _start(self, phase: str) -> _Slot:
         path = self._log(str(len(self.slots)))
