@@ -33,7 +33,7 @@ def test_pages_in_the_language_of_their_path(
                 entry.size = len(text.encode())
                 made.addfile(entry, BytesIO(text.encode()))
 
-    monkeypatch.setattr(charset_more.subprocess, "run", unpack)
+    monkeypatch.setattr("bench.charset_more.subprocess.run", unpack)
     found = [(lang, path.name, body) for lang, path, body in charset_more.pages(Path("x.deb"))]
     assert found == [("th", "ERR_URN", THAI.encode())]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench import filters
-from bench.rule_sets import comparable, our_reason
+from bench.rule_sets import SETS, TEXTS, comparable, our_reason
 from corpusmill.stages.filters import c4, fineweb, gopher_quality, gopher_repetition
 from corpusmill.stages.filters.datatrove import ALLOWED
 
@@ -58,7 +58,7 @@ def test_the_first_reason_in_order() -> None:
 
 
 def test_differences_are_counted() -> None:
-    keep = dict.fromkeys(filters.SETS, "keep") | dict.fromkeys(filters.TEXTS, "0f")
+    keep = dict.fromkeys(SETS, "keep") | dict.fromkeys(TEXTS, "0f")
     differences = filters.Differences()
     differences.add(keep, keep)
     differences.add({**keep, "quality": "gopher_no_letters"}, keep)
@@ -67,7 +67,7 @@ def test_differences_are_counted() -> None:
     )
     no_after = {k: v for k, v in keep.items() if k != "after"} | {"c4_fineweb": "c4_few_sentences"}
     differences.add({**keep, "c4_text": "0e"}, no_after)
-    assert differences.total == dict.fromkeys((*filters.SETS, filters.TOGETHER), 4)
+    assert differences.total == dict.fromkeys((*SETS, filters.TOGETHER), 4)
     assert +differences.decisions == {"quality": 1, "c4_fineweb": 1, "in order": 2}
     assert +differences.reasons == {
         "quality": 1, "repetition": 1, "c4_fineweb": 1, "in order": 3,

@@ -76,9 +76,11 @@ import resource
 if WORKER:
     from corpusmill.pipeline import durable
     before = durable.fault_point
+    limited = []
     def fault_point(kind):
         before(kind)
-        if kind == "commit":
+        if kind == "commit" and not limited:
+            limited.append(True)
             pages = int(open("/proc/self/statm").read().split()[0])
             limit = pages * resource.getpagesize() + (48 << 20)
             resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

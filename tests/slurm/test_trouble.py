@@ -43,7 +43,8 @@ def test_forty_tasks_through_drain_requeue_and_a_restarted_controller(site: Site
 
     cluster.wait("the run ends", over, 300)
     assert (process.communicate()[1], process.returncode) == ("", 0)
-    assert len(site.record()["rounds"]) == 1
+    # The second round is for an element whose end the killed controller had not written down.
+    assert len(site.record()["rounds"]) in (1, 2)
     commits = sorted(site.base.glob("run/phases/01-read-*/commits/*/*.json"))
     assert len(commits) == 40
     assert list(site.base.glob("run/phases/01-read-*/tmp/*")) == []
