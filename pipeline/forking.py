@@ -149,9 +149,12 @@ class ForkServer:
 
     def close(self) -> None:
         """Gives the server up; the process that made it also ends it, with all that it forked."""
-        self._control.close()
         if os.getpid() != self._maker:
+            self._control.close()
             return
+        with suppress(OSError):  # it is gone
+            self._control.shutdown(socket.SHUT_RDWR)  # also where forks hold the socket open
+        self._control.close()
         try:
             self._process.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:

@@ -210,3 +210,13 @@ def test_the_server_does_not_heed_signals_to_a_whole_group(begun: Begun) -> None
     os.kill(parent, signal.SIGTERM)
     assert begun.server.prepare({"do": "echo"}) == 2
     assert one.poll() is None
+
+
+def test_the_server_ends_by_itself_where_a_fork_of_its_maker_holds_the_socket(begun: Begun) -> None:
+    copy = os.dup(begun.server._control.fileno())
+    try:
+        begun.started()
+        begun.server.close()
+        assert begun.server._process.returncode == 0  # not killed after a long wait
+    finally:
+        os.close(copy)
