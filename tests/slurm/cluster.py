@@ -138,6 +138,18 @@ class Cluster:
                 raise TimeoutError(f"{what}: not within {seconds} s\n{queue}{self.logs()}")
             time.sleep(0.1)
 
+    def save_state(self, job: str) -> None:
+        """Has the controller write down all that it knows. What a killed one had not written is
+        forgotten: it would start a job again that runs, and find its node taken."""
+        path = self.base / "state" / "job_state"
+        for _ in range(2):  # the first may be of a moment before
+            before = path.stat().st_mtime_ns if path.exists() else 0
+            self.call("scontrol", "update", f"JobId={job}", "Comment=seen")
+            self.wait(
+                "the state is written",
+                lambda: path.exists() and path.stat().st_mtime_ns > before,  # noqa: B023
+            )
+
     def restart_controller(self) -> None:
         """SIGKILL for the controller, then a new one, which finds the state of the old."""
         pid = int((self.base / "ctld.pid").read_text())
