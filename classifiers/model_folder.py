@@ -10,11 +10,17 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from corpusmill.pipeline.errors import AssetError
+from corpusmill.pipeline.errors import AssetError, ConfigError
 
 from .own_models import extra_module
 
 EXTRA: Final = "hf"
+
+
+def check_window(stage: str, max_tokens: int) -> None:
+    """Raises ConfigError for a stage's `max_tokens` in which there is hardly room for a word."""
+    if max_tokens < 8:
+        raise ConfigError(f"{stage}: max_tokens is {max_tokens}", hint="8 or more; 512 is usual")
 
 
 def checked_config(folder: Path, head: str, what: str) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from corpusmill.pipeline.errors import AssetError, ConfigError
 from corpusmill.pipeline.stage import Asset, Kind, Stage
 from corpusmill.stages.clean.spans import LETTERS, TAG
 
-from .model_folder import check_length, checked_config, load
+from .model_folder import check_length, check_window, checked_config, load
 from .own_models import DECIMALS, in_languages
 
 NAME: Final = "<NAME>"
@@ -71,11 +71,7 @@ class Params:
             raise ConfigError(
                 f"classifiers.names: min_probability={self.min_probability} is not in 0..1"
             )
-        if self.max_tokens < 8:
-            raise ConfigError(
-                f"classifiers.names: max_tokens is {self.max_tokens}",
-                hint="8 or more; 512 is usual",
-            )
+        check_window("classifiers.names", self.max_tokens)
 
 
 class Names(Stage):

@@ -24,7 +24,7 @@ from corpusmill.pipeline.document import Document, Outcome
 from corpusmill.pipeline.errors import AssetError, ConfigError
 from corpusmill.pipeline.stage import Asset, Kind, Stage
 
-from .model_folder import check_length, checked_config, load
+from .model_folder import check_length, check_window, checked_config, load
 from .own_models import DECIMALS, check_names, in_languages, place_of_label
 
 Head = Literal["number", "one_of", "any_of"]
@@ -49,11 +49,7 @@ class Params:
 
     def __post_init__(self) -> None:
         check_names("classifiers.transformer_score", self.signal, self.label)
-        if self.max_tokens < 8:
-            raise ConfigError(
-                f"classifiers.transformer_score: max_tokens is {self.max_tokens}",
-                hint="8 or more; 512 is usual",
-            )
+        check_window("classifiers.transformer_score", self.max_tokens)
 
 
 class TransformerScore(Stage):

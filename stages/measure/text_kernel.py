@@ -11,6 +11,7 @@ from numba import types
 
 from corpusmill.stages.compiled import array, kernel, out
 from corpusmill.stages.unicode_data import ALPHA, SPACE, WORD
+from corpusmill.stages.words_kernel import decode as decode_wide
 
 from .marks import APART, BULLET, CLOSER, DASH_BULLET, DOTS, PARTS, QUOTE, TERMINAL, WIDE
 
@@ -30,17 +31,9 @@ _33 = np.uint64(33)
 @kernel(types.UniTuple(_I64, 2)(array(_U8), _I64))
 def decode(data, i):  # type: ignore[no-untyped-def]
     """Code point at byte `i` and its width in bytes."""
-    code = np.int64(data[i])
-    if code < 0x80:
-        return code, 1
-    if code < 0xE0:
-        return (code & 0x1F) << 6 | (data[i + 1] & 0x3F), 2
-    if code < 0xF0:
-        return (code & 0x0F) << 12 | (data[i + 1] & 0x3F) << 6 | (data[i + 2] & 0x3F), 3
-    return (
-        (code & 0x07) << 18 | (data[i + 1] & 0x3F) << 12
-        | (data[i + 2] & 0x3F) << 6 | (data[i + 3] & 0x3F)
-    ), 4  # fmt: skip
+    if data[i] < 0x80:
+        return np.int64(data[i]), 1
+    return decode_wide(data, i)
 
 
 @kernel(_I64(array(_U8), _I64, _I64))
