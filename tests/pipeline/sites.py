@@ -71,6 +71,22 @@ if WORKER:
 """
 """The first task takes ten minutes to end, while its stages are open."""
 
+SLOW_SETUP = """
+import time
+if WORKER:
+    from corpusmill.stages.dedup import exact
+    before = exact.ExactDedup.setup
+    def setup(self):
+        until = time.process_time() + 0.2
+        while time.process_time() < until:
+            pass
+        with open(os.path.join(MARKS, "setups"), "a") as file:
+            file.write(f"{os.getpid()}\\n")
+        before(self)
+    exact.ExactDedup.setup = setup
+"""
+"""A stage takes long to set up; which process does it is written down."""
+
 LITTLE_MEMORY = """
 import resource
 if WORKER:

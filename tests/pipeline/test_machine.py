@@ -152,6 +152,17 @@ def test_a_task_whose_worker_is_killed_once_is_run_again(
 
 
 @pytest.mark.slow
+def test_what_takes_long_to_set_up_is_set_up_in_the_nursery_alone(base: Path, good: Any) -> None:
+    site = sites.put(base, sites.SLOW_SETUP)
+    ended = launched(base, "run", workers=2, site=site)
+    assert ended.code == 0, ended.said
+    processes = (site / "setups").read_text().split()
+    assert len(processes) > 1  # in several phases
+    assert len(set(processes)) == 1
+    assert outputs(base / "run") == good
+
+
+@pytest.mark.slow
 def test_the_run_goes_on_when_the_nursery_is_killed(base: Path, good: Any) -> None:
     """Its workers die with it; others start from nothing and run their tasks again."""
     site = sites.put(base, sites.KILLS_THE_NURSERY_ONCE)
