@@ -38,9 +38,9 @@ _PLAIN = {
 _NO_SLOT = 0xFFFFFFFFFFFFFFFF
 _HERE = Path(__file__).resolve().parent
 _SOURCES = (
-    _HERE.parent / "stages" / "compiled.py", _HERE / "encode_kernel.py", _HERE / "kernel_sizes.py",
-    _HERE / "machine_code.py", _HERE / "piece_kernel.py", _HERE / "split_kernel.py",
-    _HERE / "splits.py", _HERE / "steps.py", _HERE / "wide.py",
+    _HERE.parent / "stages" / "compiled.py", _HERE.parent / "stages" / "wide.py",
+    _HERE / "encode_kernel.py", _HERE / "kernel_sizes.py", _HERE / "machine_code.py",
+    _HERE / "piece_kernel.py", _HERE / "split_kernel.py", _HERE / "splits.py", _HERE / "steps.py",
 )  # fmt: skip
 _KERNELS = tuple(
     f"{__package__}.{name}"

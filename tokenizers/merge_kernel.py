@@ -14,8 +14,7 @@ import numpy as np
 from numba import types
 
 from corpusmill.stages.compiled import array, kernel, out
-
-from .wide import fetch
+from corpusmill.stages.wide import fetch
 
 _I32, _I64, _U64 = types.int32, types.int64, types.uint64
 

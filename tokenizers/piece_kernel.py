@@ -11,11 +11,11 @@ import numpy as np
 from numba import types
 
 from corpusmill.stages.compiled import array, kernel, out
+from corpusmill.stages.wide import fetch, load8, load64
 
 from .kernel_sizes import AHEAD, COLUMNS, FRONT_ROWS
 from .split_kernel import char_at, piece_end
 from .steps import ASK, BEFORE, END, HERE, LINES, ROW
-from .wide import fetch, load8, load64
 
 _U8, _U16, _I64, _U64 = types.uint8, types.uint16, types.int64, types.uint64
 
