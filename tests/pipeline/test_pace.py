@@ -34,6 +34,8 @@ def test_the_pace_of_the_newest_records(tmp_path: Path) -> None:
     assert pace(place, 5) is None  # no time went by
     ended(place, 2, 1030.0)
     assert pace(place, 5) == Pace(4.0, 75.0)  # two in half a minute
+    for task in range(3, NEWEST + 50):  # as slow as before
+        ended(place, task, 1000.0 + 15 * task)
     for task in range(FAN, FAN + NEWEST + 50):  # a day later, one a second
         ended(place, task, 90_000.0 + task)
     assert pace(place, 60) == Pace(60.0, 60.0)

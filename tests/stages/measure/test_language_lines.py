@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from collections.abc import Sequence
+from typing import cast
 
 import pytest
 
 from corpusmill.pipeline.document import Document
 from corpusmill.stages.measure.language import MeasureLanguage, Params
 from corpusmill.stages.measure.language_lines import doubtful, letters_by_language, not_english
-from corpusmill.stages.measure.language_model import Opinion, language_model
+from corpusmill.stages.measure.language_model import LanguageModel, Opinion, language_model
 
 ENGLISH = (
     "the address of the server is read from the file and the name of the host is sent to it with "
@@ -65,6 +67,28 @@ def test_lines_that_count() -> None:
         "es": 2 * letters, "en": sum(c.isalpha() for c in ENGLISH),
     }  # fmt: skip
     assert not letters_by_language(language_model(), "")
+
+
+class _Told:
+    """A model that says what it was given, line by line."""
+
+    def __init__(self, *told: Opinion) -> None:
+        self.told = list(told)
+
+    def ask(self, texts: Sequence[str]) -> list[Opinion]:
+        return self.told[: len(texts)]
+
+
+def test_lines_of_which_the_model_is_not_sure_do_not_count() -> None:
+    model = _Told(
+        dataclasses.replace(SURE, probability=0.8, letters=15),
+        dataclasses.replace(SURE, probability=0.799, letters=700),
+        dataclasses.replace(SURE, letters=14),
+        dataclasses.replace(SURE, code="x-klingon"),
+        dataclasses.replace(SURE, code="pt", letters=40),
+    )
+    text = "\n".join(["a line of five times ten letters and some more"] * 5)
+    assert letters_by_language(cast(LanguageModel, model), text) == {"en": 15, "pt": 40}
 
 
 def test_a_tenth_more_is_asked_of_the_other_language() -> None:
