@@ -81,6 +81,9 @@ class Buckets(Stage):
         self.reads = (*params.signals, *params.lower)
         self._edges: Mapping[str, tuple[float, ...]] = {}
 
+    def check_assets(self) -> None:
+        read_edges(str(self.params.edges), self.reads)
+
     def setup(self) -> None:
         self._edges = read_edges(str(self.params.edges), self.reads)
 

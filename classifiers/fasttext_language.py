@@ -49,17 +49,22 @@ def code_of(label: str) -> str:
     return "zh-Hant" if code == "zh" and match[2] == "Hant" else code
 
 
+def check_language_model(path: str | Path) -> None:
+    """Raises AssetError where a file is missing, damaged, or no language model."""
+    info = check_file(path)
+    named = [label for label in info.labels if code_of(label)]
+    if not info.supervised or len(named) < 2 or "en" not in map(code_of, named):
+        raise AssetError(
+            f"model {Path(path).name} names no languages; its labels: {list(info.labels)[:8]}",
+            hint="give lid.176.bin, lid.176.ftz, or a model of OpenLID or GlotLID",
+        )
+
+
 class FastTextLanguage:
-    """The language model in a file. Raises AssetError where it is missing, damaged or none."""
+    """The language model in a file: see `check_language_model`."""
 
     def __init__(self, path: str | Path) -> None:
-        info = check_file(path)
-        named = [label for label in info.labels if code_of(label)]
-        if not info.supervised or len(named) < 2 or "en" not in map(code_of, named):
-            raise AssetError(
-                f"model {Path(path).name} names no languages; its labels: {list(info.labels)[:8]}",
-                hint="give lid.176.bin, lid.176.ftz, or a model of OpenLID or GlotLID",
-            )
+        check_language_model(path)
         module = fasttext_module()
         try:
             self._model: Any = module.FastText.load_model(str(path))

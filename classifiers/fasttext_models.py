@@ -45,12 +45,9 @@ def fasttext_module() -> Any:
     return module
 
 
-def load_model(path: str | Path, label: str) -> Any:
-    """The fastText classifier in `path`, which must know `label`.
-
-    Raises AssetError if the file is missing, is no fastText model, is damaged, or has no such
-    label.
-    """
+def check_label(path: str | Path, label: str) -> None:
+    """Raises AssetError if the file is missing, no fastText classifier, not whole, or has no such
+    label."""
     name = Path(path).name
     info = check_file(path)
     wanted = f"__label__{label}"
@@ -59,8 +56,13 @@ def load_model(path: str | Path, label: str) -> Any:
             f"model {name} has no label {label!r}; its labels: {sorted(info.labels)[:8]}",
             hint="set `label` to the name of the good class, as the model writes it",
         )
+
+
+def load_model(path: str | Path, label: str) -> Any:
+    """The fastText classifier in `path`, which must know `label`: see `check_label`."""
+    check_label(path, label)
     module = fasttext_module()
     try:
         return module.FastText.load_model(str(path))
     except (ValueError, RuntimeError, MemoryError) as error:
-        raise AssetError(f"model {name} cannot be loaded: {error}") from error
+        raise AssetError(f"model {Path(path).name} cannot be loaded: {error}") from error

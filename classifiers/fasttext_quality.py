@@ -17,7 +17,7 @@ from corpusmill.pipeline.document import Document, Outcome
 from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import Asset, Kind, Stage
 
-from .fasttext_models import load_model
+from .fasttext_models import check_label, load_model
 from .own_models import in_languages
 from .quality_text import MAX_CHARS, scores
 
@@ -57,6 +57,9 @@ class FastTextQuality(Stage):
         super().__init__(params)
         self.reads = ("lang",) if params.languages else ()
         self._model: Any = None
+
+    def check_assets(self) -> None:
+        check_label(self.params.model, self.params.label)
 
     def setup(self) -> None:
         self._model = load_model(self.params.model, self.params.label)

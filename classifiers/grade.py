@@ -117,6 +117,9 @@ class Grade(Stage):
         self.reads = (*signal_names(), *(("lang",) if params.languages else ()))
         self._model: GradeModel | None = None
 
+    def check_assets(self) -> None:
+        load_grades(str(self.params.model))
+
     def setup(self) -> None:
         self._model = load_grades(str(self.params.model))
 

@@ -54,6 +54,9 @@ class LinearQuality(Stage):
         self.reads = ("lang",) if params.languages else ()
         self._model: LinearModel | None = None
 
+    def check_assets(self) -> None:
+        load_linear(self.params.model, self.params.label)
+
     def setup(self) -> None:
         self._model = load_linear(self.params.model, self.params.label)
         self._model.scores(("",))

@@ -92,12 +92,15 @@ class Names(Stage):
         self._tokenizer: Any = None
         self._places: list[int] = []
 
+    def check_assets(self) -> None:
+        self._config()
+
     def setup(self) -> None:
         """Loads model and tokenizer. Raises AssetError for a folder that is no token classifier,
         needs code of its own, has pickled weights, no offsets of tokens, or none of the labels."""
         p: Params = self.params
         folder = Path(p.model)
-        config = checked_config(folder, "ForTokenClassification", "token classifier")
+        config = self._config()
         self._model, self._tokenizer = load(folder, "AutoModelForTokenClassification")
         if not self._tokenizer.is_fast:
             raise AssetError(
@@ -106,6 +109,10 @@ class Names(Stage):
             )
         check_length(folder, config, self._tokenizer, p.max_tokens)
         self._places = _places(folder.name, self._model.config.id2label, p.labels)
+
+    def _config(self) -> dict[str, Any]:
+        folder = Path(self.params.model)
+        return checked_config(folder, "ForTokenClassification", "token classifier")
 
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         p: Params = self.params

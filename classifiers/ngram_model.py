@@ -108,18 +108,26 @@ def _units(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int16]:
     return whole
 
 
+def check_ngrams(path: str | Path) -> None:
+    """Raises AssetError where a file is missing or no n-gram model of ours."""
+    name = Path(path).name
+    try:
+        with open(path, "rb") as file:
+            start = file.read(len(MAGIC))
+    except OSError as error:
+        raise AssetError(f"model {name} cannot be read: {error.strerror}") from error
+    if start != MAGIC:
+        raise AssetError(
+            f"model {name} is no n-gram model of ours: it starts with {start[:12]!r}",
+            hint="train one with `corpusmill train perplexity`",
+        )
+
+
 def load_ngrams(path: str | Path) -> NgramModel:
     """The model in a file. Raises AssetError where it is missing, damaged, or no such model."""
     name = Path(path).name
-    try:
-        raw = Path(path).read_bytes()
-    except OSError as error:
-        raise AssetError(f"model {name} cannot be read: {error.strerror}") from error
-    if not raw.startswith(MAGIC):
-        raise AssetError(
-            f"model {name} is no n-gram model of ours: it starts with {raw[:12]!r}",
-            hint="train one with `corpusmill train perplexity`, or read an ARPA file with it",
-        )
+    check_ngrams(path)
+    raw = Path(path).read_bytes()
     try:
         end = raw.index(b"\n", len(MAGIC))
         head = json.loads(raw[len(MAGIC) : end])

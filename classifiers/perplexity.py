@@ -17,7 +17,7 @@ from corpusmill.pipeline.document import Document, Outcome
 from corpusmill.pipeline.errors import AssetError, ConfigError
 from corpusmill.pipeline.stage import Asset, Kind, Stage
 
-from .ngram_model import UNIT, NgramModel, load_ngrams
+from .ngram_model import UNIT, NgramModel, check_ngrams, load_ngrams
 from .perplexity_text import MAX_CHARS, Cutter, cutter, plain_lines
 
 OTHERS = "*"
@@ -99,6 +99,10 @@ class Perplexity(Stage):
         super().__init__(params)
         self.reads = ("lang",) if set(params.models) - {OTHERS} else ()
         self._judges: dict[str, Judge] = {}
+
+    def check_assets(self) -> None:
+        for path in self.params.models.values():
+            check_ngrams(path)
 
     def setup(self) -> None:
         p: Params = self.params

@@ -68,6 +68,9 @@ class SklearnScore(Stage):
         self._place: int | None = None
         self._threads: Any = None
 
+    def check_assets(self) -> None:
+        check_archive(str(self.params.model))
+
     def setup(self) -> None:
         """Loads the pipeline. Raises AssetError for a file that is no such thing, holds a type that
         is not trusted, was written by another scikit-learn, or has no class `label`."""
@@ -92,20 +95,28 @@ class SklearnScore(Stage):
         return round(float(self._model.predict_proba([text])[0][self._place]), DECIMALS)
 
 
+def check_archive(path: str) -> None:
+    """Raises AssetError for a file that cannot be read, or that skops did not write."""
+    name = Path(path).name
+    try:
+        with open(path, "rb") as file:
+            start = file.read(8)
+    except OSError as error:
+        raise AssetError(f"model {name} cannot be read: {error.strerror}") from error
+    if not start.startswith(_ZIP):
+        raise AssetError(
+            f"model {name} is no file of skops: it starts with {start!r}",
+            hint="save the pipeline by skops.io.dump(pipeline, FILE); pickles are not read",
+        )
+
+
 def load_pipeline(path: str, trusted: Sequence[str] = ()) -> Any:
     """The fitted estimator in a file of skops; see `SklearnScore.setup`."""
     name = Path(path).name
     skops = extra_module("skops.io", EXTRA)
     warning = extra_module("sklearn.exceptions", EXTRA).InconsistentVersionWarning
-    try:
-        raw = Path(path).read_bytes()
-    except OSError as error:
-        raise AssetError(f"model {name} cannot be read: {error.strerror}") from error
-    if not raw.startswith(_ZIP):
-        raise AssetError(
-            f"model {name} is no file of skops: it starts with {raw[:8]!r}",
-            hint="save the pipeline by skops.io.dump(pipeline, FILE); pickles are not read",
-        )
+    check_archive(path)
+    raw = Path(path).read_bytes()
     try:
         strange = sorted(set(skops.get_untrusted_types(data=raw)) - set(trusted))
         if strange:

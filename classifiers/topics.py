@@ -67,9 +67,15 @@ class Topics(Stage):
         self._models: list[PageModel] = []
         self._clusters: Clusters | None = None
 
+    def check_assets(self) -> None:
+        self._load_models()
+
     def setup(self) -> None:
-        p: Params = self.params
         self._embedder = load_embedder(self.name)
+        self._load_models()
+
+    def _load_models(self) -> None:
+        p: Params = self.params
         named = (("topic", p.topic), ("format", p.format))
         self._models = [load_page_model(str(path), name) for name, path in named if path]
         self._clusters = load_clusters(str(p.clusters)) if p.clusters else None

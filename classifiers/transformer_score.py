@@ -70,12 +70,15 @@ class TransformerScore(Stage):
         self._place = 0
         self._head: Head = "number"
 
+    def check_assets(self) -> None:
+        self._config()
+
     def setup(self) -> None:
         """Loads model and tokenizer. Raises AssetError for a folder that is no classifier, needs
         code of its own, has pickled weights, or no class `label`."""
         p: Params = self.params
         folder = Path(p.model)
-        config = checked_config(folder, "ForSequenceClassification", "sequence classifier")
+        config = self._config()
         self._model, self._tokenizer = load(folder, "AutoModelForSequenceClassification")
         labels: Mapping[int, str] = self._model.config.id2label
         self._head = _head(self._model.config)
@@ -84,6 +87,10 @@ class TransformerScore(Stage):
         elif p.label is not None:
             raise AssetError(f"model {folder.name} gives one number and has no class {p.label!r}")
         check_length(folder, config, self._tokenizer, p.max_tokens)
+
+    def _config(self) -> dict[str, Any]:
+        folder = Path(self.params.model)
+        return checked_config(folder, "ForSequenceClassification", "sequence classifier")
 
     def apply(self, batch: Sequence[Document]) -> list[Outcome]:
         p: Params = self.params

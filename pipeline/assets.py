@@ -11,8 +11,9 @@ from typing import Any
 
 from .errors import AssetError
 from .identity import fingerprint, sha256_file, sha256_tree
-from .params import list_assets
+from .params import list_assets, map_assets
 from .places import resolve_path
+from .stage import Asset
 
 
 @dataclass
@@ -68,6 +69,12 @@ def check_asset(path: Path, value: str, digest: Mapping[str, Any], token: str) -
         )
 
 
+def placed(made: Any, paths: Mapping[str, str]) -> Any:
+    """A stage like `made` whose assets are the files that `paths` has for them."""
+    kind = type(made.params)
+    return type(made)(map_assets(kind, made.params, lambda asset: Asset(paths[str(asset)])))
+
+
 def resolve_assets(params: Any, base: Path, places: Places) -> dict[str, dict[str, Any]]:
     """Adds every asset that `params` names to `places`; returns all digests known so far."""
     for asset in list_assets(params):
@@ -84,3 +91,15 @@ def resolve_assets(params: Any, base: Path, places: Places) -> dict[str, dict[st
         places.digests[value] = asset_digest(path, value)
         places.paths[value], places.tokens[value] = str(path), token
     return places.digests
+
+
+def ready_assets(made: Any, what: str, base: Path, places: Places) -> dict[str, dict[str, Any]]:
+    """As `resolve_assets` of the parameters of a stage, which then looks at them. Raises AssetError
+    that names `what`, the step, for one that is missing or of the wrong kind."""
+    try:
+        digests = resolve_assets(made.params, base, places)
+        if list_assets(made.params):
+            placed(made, places.paths).check_assets()
+    except AssetError as error:
+        raise AssetError(f"{what}: {error.message}", hint=error.hint) from error
+    return digests

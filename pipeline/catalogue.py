@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from .places import configs_root
 from .plugins import plugins
-from .registry import stage_class, stage_names
-
-
-def _summary(text: str | None) -> str:
-    lines = (text or "").strip().splitlines()
-    return lines[0] if lines else ""
+from .registry import stage_class, stage_names, summary
 
 
 def stages() -> list[dict[str, str]]:
-    """Name, version, kind, first line of the docstring and origin (a package and its version) of
-    every stage."""
+    """Name, version, kind, what it does and origin (a package and its version) of every stage."""
     rows = []
     others = plugins()
     for name in stage_names():
@@ -22,7 +16,7 @@ def stages() -> list[dict[str, str]]:
         rows.append({
             "stage": name, "version": str(cls.version), "kind": cls.kind,
             "origin": str(others[name]) if name in others else "corpusmill",
-            "what": _summary(cls.__doc__),
+            "what": summary(name),
         })  # fmt: skip
     return rows
 

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from .assets import Places, check_asset, resolve_assets
+from .assets import Places, check_asset, placed, ready_assets
 from .durable import write_atomic
 from .errors import ConfigError, CorpusmillError, InputError, IntegrityError
 from .identity import canonical, fingerprint, pretty
@@ -24,7 +24,7 @@ from .inputs import cut_tasks, list_inputs
 from .params import encode, list_assets, map_assets
 from .recipe import Recipe, Step
 from .registry import build, pin_versions
-from .stage import Asset, InputFile
+from .stage import InputFile
 
 SCHEMA = "corpusmill/plan/1"
 
@@ -191,10 +191,9 @@ class Plan:
     def _make(self, entry: dict[str, Any], what: str) -> Any:
         made = build(entry["stage"], entry["params"], what)
         _same_version(entry, made, what)
-        places = self.data["places"]["assets"]
-        params = map_assets(type(made.params), made.params, lambda a: Asset(places[str(a)]))
-        self.check_assets(params)
-        return type(made)(params)
+        ready = placed(made, self.data["places"]["assets"])
+        self.check_assets(ready.params)
+        return ready
 
     def check_assets(self, params: Any) -> None:
         """Raises AssetError if an asset among placed parameters changed since it was planned."""
@@ -266,7 +265,7 @@ def make_plan(recipe: Recipe) -> Plan:
     sources, source_ids = [], []
     for spec in recipe.sources:
         made = build(spec.stage, spec.params, f"source {spec.name}")
-        digests = resolve_assets(made.params, recipe.base, places)
+        digests = ready_assets(made, f"source {spec.name}", recipe.base, places)
         as_step = Step(spec.name, spec.stage, made.params, made)
         identity = step_identity(as_step, digests)
         source_ids.append({**identity, "licence": spec.licence})
@@ -280,7 +279,7 @@ def make_plan(recipe: Recipe) -> Plan:
     identities: dict[str, dict[str, Any]] = {}
     for group, steps in (("steps", recipe.steps), ("products", recipe.products)):
         for step in steps:
-            digests = resolve_assets(step.params, recipe.base, places)
+            digests = ready_assets(step.made, f"step {step.id}", recipe.base, places)
             identities[step.id] = step_identity(step, digests)
             entries[group].append({**identities[step.id], "params": encode(step.params)})
     layout = {

@@ -8,13 +8,12 @@ descriptions. What one value says about another (a signal that an earlier step w
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import types
 from collections.abc import Mapping
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from .recipe import SCHEMA, Execution, Guards, SourceSpec
-from .registry import stage_class, stage_names
+from .registry import stage_class, stage_names, summary
 from .stage import Asset, Barrier, Sink, Source, Stage
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -28,8 +27,7 @@ def recipe_schema() -> dict[str, Any]:
     for name in stage_names():
         cls = stage_class(name)
         params[name] = of_dataclass(cls.Params)
-        about = (inspect.getdoc(cls) or "").partition("\n\n")[0]
-        params[name]["description"] = " ".join(about.split())
+        params[name]["description"] = summary(name)
         if issubclass(cls, Source):
             kinds["source"].append(name)
         elif issubclass(cls, Sink) and name != "tokenizers.shards":

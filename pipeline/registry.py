@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
@@ -96,13 +97,27 @@ def writers_of(signal: str) -> list[str]:
     return [n for n in stage_names() if signal in getattr(stage_class(n), "writes", {})]
 
 
+def summary(name: str) -> str:
+    """What a stage does: the first paragraph of its module's docstring, in one line."""
+    cls = stage_class(name)
+    module = sys.modules[cls.__module__ if name in plugins() else module_name(name)]
+    about = (module.__doc__ or cls.__doc__ or "").strip().partition("\n\n")[0]
+    return " ".join(about.split())
+
+
 def build(name: str, params: Any, place: str) -> Any:
     """The stage `name` with parameters decoded from plain values; loads nothing heavy."""
     try:
         cls = stage_class(name)
     except ConfigError as error:
         raise ConfigError(f"{place}: {error.message}", hint=error.hint) from None
-    return cls(decode_dataclass(cls.Params, params, place))
+    try:
+        return cls(decode_dataclass(cls.Params, params, place))
+    except ConfigError as error:
+        if name not in place:
+            raise
+        said = error.message.replace(f": {name}: ", ": ", 1)  # the place names it already
+        raise ConfigError(said, hint=error.hint) from None
 
 
 def _with_extra(name: str) -> str:

@@ -64,6 +64,10 @@ class Stage:
         """Cheap and pure: may set `reads`, `writes` and `reasons` from `params`, load nothing."""
         self.params = params
 
+    def check_assets(self) -> None:
+        """A quick look at the assets, called when the plan is made: raises AssetError for one of
+        the wrong kind. Packages of extras may be missing; `setup` is the thorough look."""
+
     def begin(self) -> None:
         """Start what goes on beside this process while `setup` of other stages is called."""
 
@@ -144,6 +148,9 @@ class Source:
     def __init__(self, params: Any) -> None:
         self.params = params
 
+    def check_assets(self) -> None:
+        """As `Stage.check_assets`."""
+
     def setup(self) -> None:
         """Load what `read` needs."""
 
@@ -207,6 +214,9 @@ class Barrier:
     def __init__(self, params: Any) -> None:
         self.params = params
 
+    def check_assets(self) -> None:
+        """As `Stage.check_assets`."""
+
     def setup(self) -> None:
         """Load what `emit`, the phases and `decide` need."""
 
@@ -235,6 +245,9 @@ class Sink:
 
     def __init__(self, params: Any) -> None:
         self.params = params
+
+    def check_assets(self) -> None:
+        """As `Stage.check_assets`."""
 
     def setup(self) -> None:
         """Load what the phases need."""

@@ -13,17 +13,16 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .assets import Places, resolve_assets
+from .assets import Places, placed, resolve_assets
 from .document import Document, Drop, Failure, Page, Record
 from .errors import ConfigError, InputError, StageError
 from .flow import weight
 from .input_files import place, reopened, still_there
-from .params import map_assets
 from .plots import number
 from .recipe import Recipe, Step
 from .registry import build, room_module
 from .replay import Remade, from_run
-from .stage import Asset, Barrier, InputFile, Source
+from .stage import Barrier, InputFile, Source
 from .tables import value_text
 from .terminal import printable
 
@@ -75,10 +74,8 @@ def ready_steps(recipe: Recipe) -> list[Step]:
     steps = []
     for step in recipe.steps:
         resolve_assets(step.params, recipe.base, places)
-        params = map_assets(
-            type(step.params), step.params, lambda asset: Asset(places.paths[str(asset)])
-        )
-        steps.append(Step(step.id, step.stage, params, type(step.made)(params)))
+        ready = placed(step.made, places.paths)
+        steps.append(Step(step.id, step.stage, ready.params, ready))
     return steps
 
 

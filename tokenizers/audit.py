@@ -95,6 +95,11 @@ def _stream(files: Mapping[str, Path], name: str) -> np.ndarray[Any, Any]:
     return np.memmap(files[name + ".bin"], formats.stream_dtype(files[name + ".idx"]), mode="r")
 
 
+def load_benchmarks(folder: Asset) -> Any:
+    """The benchmarks of a folder. Raises AssetError for one that holds none, or what is none."""
+    return importlib.import_module(f"{_SEARCHED}.benchmarks").load(Path(folder))
+
+
 class BenchmarkSearch:
     """Searches decoded documents for the items of benchmarks; without an asset it does nothing.
 
@@ -115,8 +120,7 @@ class BenchmarkSearch:
         if self._folder is None:
             return
         if self._index is None:
-            load = importlib.import_module(f"{_SEARCHED}.benchmarks").load
-            self._loaded = load(Path(self._folder))
+            self._loaded = load_benchmarks(self._folder)
             index = importlib.import_module(f"{_SEARCHED}.index").ContaminationIndex
             self._index = index.build(self._loaded)
             for benchmark in self._loaded:

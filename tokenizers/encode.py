@@ -249,6 +249,28 @@ class SpmEncoder(_Base):
         return result
 
 
+def files_in(folder: Path) -> dict[str, Path]:
+    """The files of a folder by name; none where there is no folder."""
+    return {p.name: p for p in folder.iterdir()} if folder.is_dir() else {}
+
+
+def read_card(files: Mapping[str, Path], where: object) -> dict[str, Any]:
+    """The card among a tokenizer's `files`. Raises AssetError, which names `where`, if it is
+    missing or none."""
+    if CARD not in files:
+        raise AssetError(
+            f"no {CARD} in {where}", hint="name the folder that tokenizers.bpe or .spm wrote"
+        )
+    try:
+        card: dict[str, Any] = json.loads(files[CARD].read_bytes())
+        schema = card.get("schema")
+    except (OSError, ValueError, AttributeError) as error:
+        raise AssetError(f"{CARD} in {where} cannot be read: {error}") from error
+    if schema != CARD_SCHEMA:
+        raise AssetError(f"{CARD}: schema {schema!r} is not {CARD_SCHEMA!r}")
+    return card
+
+
 def load(where: Path | Mapping[str, Path]) -> Encoder:
     """The tokenizer in a folder, or in files given by name (only the last part of a name
     counts). Its files are checked against the digests of its card.
@@ -256,16 +278,10 @@ def load(where: Path | Mapping[str, Path]) -> Encoder:
     Raises AssetError if there is no tokenizer, IntegrityError if its bytes are not its card's.
     """
     if isinstance(where, Path):
-        files = {p.name: p for p in where.iterdir()} if where.is_dir() else {}
+        files = files_in(where)
     else:
         files = {name.rsplit("/", 1)[-1]: path for name, path in where.items()}
-    if CARD not in files:
-        raise AssetError(
-            f"no {CARD} in {where}", hint="name the folder that tokenizers.bpe or .spm wrote"
-        )
-    card = json.loads(files[CARD].read_bytes())
-    if card.get("schema") != CARD_SCHEMA:
-        raise AssetError(f"{CARD}: schema {card.get('schema')!r} is not {CARD_SCHEMA!r}")
+    card = read_card(files, where)
     for name, digest in sorted(card["files"].items()):
         if name not in files:
             raise AssetError(f"the tokenizer's file {name} is missing")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from corpusmill.pipeline.stage import Asset, AuxPhase, Sink
 
-from .encode import CARD, load
+from .encode import CARD, files_in, load, read_card
 
 if TYPE_CHECKING:
     from corpusmill.pipeline.context import TaskContext
@@ -42,6 +42,9 @@ class Given(Sink):
     phases: ClassVar[tuple[AuxPhase, ...]] = (AuxPhase("take", "one", "take"),)
 
     params: GivenParams
+
+    def check_assets(self) -> None:
+        read_card(files_in(Path(self.params.folder)), self.params.folder)
 
     def setup(self) -> None:
         """One process uses one slot of the machine: no threads of the library's own."""

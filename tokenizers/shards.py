@@ -39,7 +39,7 @@ from corpusmill.pipeline.order import order_keys
 from corpusmill.pipeline.stage import Asset, AuxPhase, Sink
 
 from . import formats
-from .audit import BenchmarkSearch, check_shard, merge_hits
+from .audit import BenchmarkSearch, check_shard, load_benchmarks, merge_hits
 from .encode import Lengths, load
 from .formats import locate, read_shard
 from .sampling import rule_columns
@@ -92,6 +92,10 @@ class Shards(Sink):
     )
 
     params: ShardsParams
+
+    def check_assets(self) -> None:
+        if self.params.benchmarks is not None:
+            load_benchmarks(self.params.benchmarks)
 
     def setup(self) -> None:
         """One process uses one slot of the machine: no threads of the library's own."""

@@ -77,6 +77,9 @@ class Ngram(Stage):
         self._index: ContaminationIndex | None = None
         self._texts: dict[str, str] = {}
 
+    def check_assets(self) -> None:
+        _check_public(self.params.public, load(self.params.benchmarks))
+
     def setup(self) -> None:
         """Reads the benchmarks and builds the index. Raises AssetError for a folder that cannot
         be read in full, ConfigError for an item of `public` that is in no benchmark."""

@@ -145,29 +145,50 @@ class Match:
     """Whether the content is the same but for white space."""
 
 
+def read_head(path: Path) -> tuple[dict[str, Any], int]:
+    """The first line of an index, and its size in bytes. Raises AssetError for a file that is no
+    index, or one made by other rules than texts are looked up by."""
+    again = "corpusmill dedup index OUT --run RUN"
+    try:
+        with path.open("rb") as file:
+            line = file.readline(_HEAD)
+        head: dict[str, Any] = json.loads(line)
+        schema = head["schema"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise AssetError(
+            f"{path.name} is no index of documents: {error!r}", hint=f"make one with {again}"
+        ) from error
+    if schema != SCHEMA:
+        raise AssetError(
+            f"{path.name} has the schema {schema!r}, known is {SCHEMA!r}",
+            hint=f"make it again of its run: {again}",
+        )
+    for name, rule in _RULES.items():
+        if head.get(name) != rule:
+            raise AssetError(
+                f"the index {path.name} was made by the rule {head.get(name)!r} for {name}, texts "
+                f"now are looked up by {rule!r}",
+                hint=f"make it again of its run: {again}",
+            )
+    return head, len(line)
+
+
 class Index:
     """A mapped index. Raises AssetError for a file that is none, or is not whole."""
 
     def __init__(self, path: Path | str) -> None:
         path = Path(path)
+        self.head, size_of_head = read_head(path)
         try:
-            with path.open("rb") as file:
-                line = file.readline(_HEAD)
-            self.head: dict[str, Any] = json.loads(line)
-            if self.head["schema"] != SCHEMA:
-                raise AssetError(
-                    f"{path.name} has the schema {self.head['schema']!r}, known is {SCHEMA!r}",
-                    hint="make it again of its run: corpusmill dedup index OUT --run RUN",
-                )
             raw = np.memmap(path, np.uint8, "r")
-            at = len(line)
+            at = size_of_head
             found: dict[str, npt.NDArray[Any]] = {}
             for name, kind in ARRAYS.items():
                 size = int(self.head["lengths"][name]) * np.dtype(kind).itemsize
                 found[name] = raw[at : at + size].view(kind)
                 at += size
             digest = _head_digest(self.head)
-            digest.update(raw[len(line) :].data)
+            digest.update(raw[size_of_head:].data)
             whole = digest.hexdigest() == self.head["sha256"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise AssetError(
@@ -176,13 +197,6 @@ class Index:
             ) from error
         if not whole:
             raise AssetError(f"the index {path.name} is not whole", hint="make it again")
-        for name, rule in _RULES.items():
-            if self.head.get(name) != rule:
-                raise AssetError(
-                    f"the index {path.name} was made by the rule {self.head.get(name)!r} for "
-                    f"{name}, texts now are looked up by {rule!r}",
-                    hint="make it again of its run: corpusmill dedup index OUT --run RUN",
-                )
         self._arrays = found
         self.parameters: dict[str, int] = self.head["parameters"]
         self._minima = found["minima"].reshape(len(found["ids"]), -1)

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, ClassVar
 
 from corpusmill.pipeline.document import Document, Drop, Outcome
@@ -53,6 +54,12 @@ class Known(Stage):
     reasons: tuple[str, ...] = (
         "known_content", "known_near", "forgotten_content", "forgotten_near",
     )  # fmt: skip
+
+    def check_assets(self) -> None:
+        from .index import read_head
+
+        for path in self.params.indexes:
+            read_head(Path(path))
 
     def setup(self) -> None:
         """Maps the indexes. Raises AssetError for one that is none or is not whole."""

@@ -95,6 +95,9 @@ class SemanticDedup(Barrier):
         self._embedder: Embedder | None = None
         self._clusters: Clusters | None = None
 
+    def check_assets(self) -> None:
+        load_clusters(str(self.params.clusters))
+
     def setup(self) -> None:
         self._embedder = load_embedder(self.name)
         self._clusters = load_clusters(str(self.params.clusters))

@@ -10,14 +10,9 @@ have a list (see `measure.gopher`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
-from corpusmill.pipeline.document import Document, Drop, Outcome
-from corpusmill.pipeline.stage import Kind, Side, Stage
-
-from .rules import Bound, Rules, Scope
+from .rules import Bound, Scope, rule_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,36 +34,6 @@ class Params(Scope):
     min_stop_words: int | None = 2
 
 
-class GopherQuality(Stage):
-    """`filters.gopher_quality`: see the module docstring."""
-
-    name: ClassVar[str] = "filters.gopher_quality"
-    version: ClassVar[int] = 1
-    kind: ClassVar[Kind] = "decide"
-    Params: ClassVar[type] = Params
-
-    def __init__(self, params: Any) -> None:
-        super().__init__(params)
-        self._rules = Rules(self.name, params, _bounds)
-        self.reads, self.reasons = self._rules.reads, self._rules.reasons
-
-    def setup(self) -> None:
-        """Reads the bounds of languages, where a file of them is named."""
-        self._rules.setup()
-
-    def thresholds(self) -> list[tuple[str, str, float, Side]]:
-        """The bounds of the rules."""
-        return self._rules.thresholds()
-
-    def broken(self, batch: Sequence[Document]) -> list[list[Drop]]:
-        """All rules that each document breaks."""
-        return self._rules.broken(batch)
-
-    def apply(self, batch: Sequence[Document]) -> list[Outcome]:
-        """Drops by the first rule that a document breaks."""
-        return self._rules.apply(batch)
-
-
 def _bounds(p: Params) -> tuple[Bound, ...]:
     return (
         Bound("gopher_few_words", "gopher_words", low=p.min_words),
@@ -85,6 +50,4 @@ def _bounds(p: Params) -> tuple[Bound, ...]:
     )
 
 
-STAGE = GopherQuality
-
-__all__ = ["STAGE", "GopherQuality", "Params"]
+STAGE = rule_set("filters.gopher_quality", 1, Params, _bounds)

@@ -6,14 +6,9 @@ first broken one is the reason, `rep_empty` before them: a document of nothing b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
 
-from corpusmill.pipeline.document import Document, Drop, Outcome
-from corpusmill.pipeline.stage import Kind, Side, Stage
-
-from .rules import Bound, Rules, Scope
+from .rules import Bound, Scope, rule_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,36 +30,6 @@ class Params(Scope):
     dup_10gram: float | None = 0.10
 
 
-class GopherRepetition(Stage):
-    """`filters.gopher_repetition`: see the module docstring."""
-
-    name: ClassVar[str] = "filters.gopher_repetition"
-    version: ClassVar[int] = 2
-    kind: ClassVar[Kind] = "decide"
-    Params: ClassVar[type] = Params
-
-    def __init__(self, params: Any) -> None:
-        super().__init__(params)
-        self._rules = Rules(self.name, params, _bounds)
-        self.reads, self.reasons = self._rules.reads, self._rules.reasons
-
-    def setup(self) -> None:
-        """Reads the bounds of languages, where a file of them is named."""
-        self._rules.setup()
-
-    def thresholds(self) -> list[tuple[str, str, float, Side]]:
-        """The bounds of the rules."""
-        return self._rules.thresholds()
-
-    def broken(self, batch: Sequence[Document]) -> list[list[Drop]]:
-        """All rules that each document breaks."""
-        return self._rules.broken(batch)
-
-    def apply(self, batch: Sequence[Document]) -> list[Outcome]:
-        """Drops by the first rule that a document breaks."""
-        return self._rules.apply(batch)
-
-
 _OWN = [f for f in fields(Params) if f.name not in {g.name for g in fields(Scope)}]
 
 
@@ -75,6 +40,4 @@ def _bounds(p: Params) -> tuple[Bound, ...]:
     )
 
 
-STAGE = GopherRepetition
-
-__all__ = ["STAGE", "GopherRepetition", "Params"]
+STAGE = rule_set("filters.gopher_repetition", 2, Params, _bounds)

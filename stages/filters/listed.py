@@ -44,6 +44,9 @@ class Listed(Stage):
     Params: ClassVar[type] = Params
     reasons: tuple[str, ...] = ("listed",)
 
+    def check_assets(self) -> None:
+        self.setup()
+
     def setup(self) -> None:
         """Reads the lists. Raises AssetError for one that is missing or has another line."""
         self._names = frozenset(name for path in self.params.drop for name in read_names(path))

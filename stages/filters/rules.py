@@ -6,6 +6,8 @@ languages.
 
     - filters.gopher_quality: {unless: {text_kind: [code, maths]}}
     - filters.gopher_quality: {as: code_rules, when: {text_kind: [code]}, min_alpha_words: 0.3}
+
+A rule set is its parameters, its bounds, and a call of `rule_set`.
 """
 
 from __future__ import annotations
@@ -15,11 +17,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from corpusmill.pipeline.document import Document, Drop, Outcome, Scalar
 from corpusmill.pipeline.errors import AssetError, ConfigError, StageError
-from corpusmill.pipeline.stage import Asset, Side
+from corpusmill.pipeline.stage import Asset, Kind, Side, Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,3 +183,43 @@ class Rules:
         if value is None:
             raise missing(self._stage, signal, document)
         return (str(value).lower() if isinstance(value, bool) else str(value)) in values
+
+
+def rule_set(
+    called: str,
+    number: int,
+    parameters: type[Scope],
+    bounds: Callable[[Any], Sequence[Bound]],
+) -> type[Stage]:
+    """The class of the stage `called`, version `number`, that drops by the first of the `bounds`
+    of its `parameters` that a document breaks."""
+
+    class RuleSet(Stage):
+        """Drops by the first bound that a document breaks."""
+
+        name: ClassVar[str] = called
+        version: ClassVar[int] = number
+        kind: ClassVar[Kind] = "decide"
+        Params: ClassVar[type] = parameters
+
+        def __init__(self, params: Any) -> None:
+            super().__init__(params)
+            self._rules = Rules(called, params, bounds)
+            self.reads, self.reasons = self._rules.reads, self._rules.reasons
+
+        def check_assets(self) -> None:
+            self._rules.setup()
+
+        def setup(self) -> None:
+            self._rules.setup()
+
+        def thresholds(self) -> list[tuple[str, str, float, Side]]:
+            return self._rules.thresholds()
+
+        def broken(self, batch: Sequence[Document]) -> list[list[Drop]]:
+            return self._rules.broken(batch)
+
+        def apply(self, batch: Sequence[Document]) -> list[Outcome]:
+            return self._rules.apply(batch)
+
+    return RuleSet

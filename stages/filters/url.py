@@ -44,7 +44,14 @@ from corpusmill.pipeline.document import Document, Drop, Outcome, Page
 from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import Asset, Kind, Stage
 
-from .url_lists import EntrySet, host_and_target, load_lists, url_words
+from .url_lists import (
+    EntrySet,
+    check_lists,
+    host_and_target,
+    load_lists,
+    public_suffixes,
+    url_words,
+)
 
 REFINEDWEB_CATEGORIES = (
     "adult",
@@ -128,6 +135,12 @@ class UrlFilter(Stage):
         "url_word",
         "url_soft_words",
     )
+
+    def check_assets(self) -> None:
+        p: Params = self.params
+        check_lists((*p.block, *p.optout, *p.allow), p.categories)
+        if p.public_suffixes is not None:
+            public_suffixes(Path(p.public_suffixes))
 
     def setup(self) -> None:
         """Reads the lists. Raises AssetError if one is missing, empty or not a list."""

@@ -271,6 +271,19 @@ def _files(path: Path, categories: Sequence[str]) -> list[Path]:
     return [file for c in categories for file in by_category[c]]
 
 
+def check_lists(assets: Iterable[str], categories: Sequence[str]) -> None:
+    """Raises AssetError for a list that is missing, or whose first lines hold no entry."""
+    for asset in assets:
+        for path in _files(Path(asset), categories):
+            first = next(_blocks(path))
+            lines = [line for line in _lines(first) if line]
+            if lines and not any(map(_entry, lines)):
+                raise AssetError(
+                    f"list {path.name} begins with {first[:40]!r}, which is no domain or URL",
+                    hint="one domain or URL a line, no patterns",
+                )
+
+
 def read_lists(
     assets: Iterable[str], categories: Sequence[str], exact: Collection[str] | None = None
 ) -> EntrySet:

@@ -102,14 +102,17 @@ class MeasureGopher(Stage):
         self._lists = LISTS
         self._hashes: dict[str, npt.NDArray[np.uint64]] = {}
 
-    def setup(self) -> None:
-        """Compiles or loads the kernels."""
+    def check_assets(self) -> None:
         if self.params.stop_words is not None:
             path = Path(self.params.stop_words)
             self._lists = read_lists(path)
             wanted = self.params.language
             if wanted is not None and wanted not in self._lists:
                 raise AssetError(f"{path.name} has no list for {wanted!r}")
+
+    def setup(self) -> None:
+        """Reads the lists, compiles or loads the kernels."""
+        self.check_assets()
         if self.params.dialect == "datatrove":
             datatrove_rules.gopher((), ())
         else:

@@ -44,7 +44,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from corpusmill.classifiers.fasttext_language import FastTextLanguage
+from corpusmill.classifiers.fasttext_language import FastTextLanguage, check_language_model
 from corpusmill.pipeline.document import Document, Outcome
 from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import Asset, Kind, SignalType, Stage
@@ -266,6 +266,10 @@ class MeasureLanguage(Stage):
         if params.model is not None:
             self.__dict__["pins"] = ("fasttext-community",)
         self._theirs: FastTextLanguage | None = None
+
+    def check_assets(self) -> None:
+        if self.params.model is not None:
+            check_language_model(self.params.model)
 
     def setup(self) -> None:
         """Loads the models (a second or two) and compiles or loads their loops."""

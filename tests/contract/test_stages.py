@@ -31,10 +31,10 @@ from corpusmill.pipeline.document import (
     Scalar,
     document_id,
 )
-from corpusmill.pipeline.errors import ConfigError
+from corpusmill.pipeline.errors import AssetError, ConfigError
 from corpusmill.pipeline.params import decode_dataclass, encode
 from corpusmill.pipeline.registry import stage_class, stage_names
-from corpusmill.pipeline.stage import Barrier, NoParams, Sink, Source, Stage
+from corpusmill.pipeline.stage import Asset, Barrier, NoParams, Sink, Source, Stage
 
 NAMES = stage_names()
 CODE = re.compile(r"[a-z0-9_]+")
@@ -300,6 +300,40 @@ def test_params_round_trip(name: str, params_of: Callable[[str], Any]) -> None:
     if cls.Params is not NoParams:
         with pytest.raises(ConfigError, match="unknown key 'no_such_key'"):
             decode_dataclass(cls.Params, {"no_such_key": 1}, name)
+
+
+def asset_fields(name: str) -> dict[str, Callable[[Asset], Any]]:
+    """The parameters of a stage that name assets, each with what makes its value of one."""
+    shapes: dict[str, Callable[[Asset], Any]] = {
+        "Asset": lambda asset: asset, "Asset | None": lambda asset: asset,
+        "tuple[Asset, ...]": lambda asset: (asset,), "Mapping[str, Asset]": lambda a: {"en": a},
+    }  # fmt: skip
+    fields = {f.name: str(f.type) for f in dataclasses.fields(stage_class(name).Params)}
+    return {key: shapes[kind] for key, kind in fields.items() if "Asset" in kind}
+
+
+WITH_ASSETS = [(name, key) for name in NAMES for key in asset_fields(name)]
+
+
+def test_stages_with_assets_are_found() -> None:
+    assert {("filters.url", "optout"), ("classifiers.grade", "model")} <= set(WITH_ASSETS)
+    assert len(WITH_ASSETS) >= 20
+
+
+@pytest.mark.parametrize("folder", [False, True], ids=["file", "folder"])
+@pytest.mark.parametrize(("name", "key"), WITH_ASSETS)
+def test_an_asset_of_the_wrong_kind_is_seen_when_the_plan_is_made(
+    name: str, key: str, folder: bool, params_of: Callable[[str], Any], tmp_path: Path
+) -> None:
+    wrong = tmp_path / "wrong"
+    if folder:
+        wrong.mkdir()
+    else:
+        wrong.write_text('{"no": "such thing"}\n')
+    value = asset_fields(name)[key](Asset(wrong))
+    params = dataclasses.replace(params_of(name), **{key: value})
+    with pytest.raises(AssetError):
+        stage_class(name)(params).check_assets()
 
 
 ON_ITEMS = [

@@ -73,7 +73,7 @@ def test_it_is_a_stage_like_ours(install: Install, tmp_path: Path) -> None:
     assert (row["origin"], row["version"], row["what"]) == (
         "acme-stages 1.5",
         "3",
-        "Drops short texts.",
+        "A stage from elsewhere.",
     )
     made = build("acme.short", {}, "here")
     document = Document("0" * 32, "abc", "s", {}, {})
