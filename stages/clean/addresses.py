@@ -12,7 +12,8 @@ from .windows import Windows, matches
 
 _CJK: Final = "\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 
-_LOCAL: Final = re.compile(rf"(?:[{LETTERS}0-9_]|[.%+\-'’](?=[{LETTERS}0-9_.%+\-]|$))+$")
+_LOCAL_TURNED: Final = re.compile(rf"(?:[{LETTERS}0-9_.%+\-]|['’](?![.%+\-'’]))*['’]?")
+"""A local part from its end on; a quotation mark has no sign before it but at the start."""
 _LABEL: Final = rf"[{LETTERS}0-9](?:[{LETTERS}0-9\-]{{0,61}}[{LETTERS}0-9])?"
 _DOMAIN: Final = re.compile(
     rf"(?:{_LABEL}\.)+(?:xn--[A-Za-z0-9\-]{{2,59}}|[{LETTERS}]{{2,24}})"
@@ -37,6 +38,8 @@ _MESSAGE: Final = re.compile(
     word("message-?id|in-reply-to|references|msg-?id|mid|selm|threadm")
     + rf"(?:{SPACE}|[:=<\"'])+(?:of{SPACE}+)?<?$"
 )
+_JOINTS: Final = " \t\n\r\u00a0:=<\"'"
+"""With one of these the last two end."""
 
 LOCAL_LIMIT: Final = 64
 """Octets that a local part may have (RFC 5321, 4.5.3.1.1); counted in characters here."""
@@ -59,14 +62,15 @@ def emails(work: str, reserved: Reserved, windows: Windows) -> Iterator[Span]:
 
 def _email_at(work: str, at: int, floor: int, reserved: Reserved) -> Span | None:
     window = work[max(floor, at - LOCAL_LIMIT - 1) : at]
-    local = _LOCAL.search(window)
+    local = _local(window)
     domain = _DOMAIN.match(work, at + 1)
-    if domain is None or local is None:
-        local = _CJK_LOCAL.search(window)
+    if domain is None or not local:
+        cjk = _CJK_LOCAL.search(window)
         domain = _CJK_DOMAIN.match(work, at + 1)
-        if domain is None or local is None:
+        if domain is None or cjk is None:
             return None
-    name = local.group().lstrip(".%+-'’")
+        local = cjk.group()
+    name = local.lstrip(".%+-'’")
     if not name or len(name) > LOCAL_LIMIT or name.endswith(".") or ".." in name:
         return None
     start, end = at - len(name), domain.end()
@@ -82,7 +86,7 @@ def _email_at(work: str, at: int, floor: int, reserved: Reserved) -> Span | None
     if _REMOTE_PATH.match(work, end):
         return None
     near = before(work, start, 40)
-    if _LOGIN.search(near) or _MESSAGE.search(near):
+    if near and near[-1] in _JOINTS and (_LOGIN.search(near) or _MESSAGE.search(near)):
         return None
     left = work[max(0, start - 200) : start]
     if "://" in left and work[end : end + 1] == "/" and _IN_PATH.search(left):
@@ -91,6 +95,12 @@ def _email_at(work: str, at: int, floor: int, reserved: Reserved) -> Span | None
     if url is not None and not url.group().startswith("mailto:"):
         return None
     return Span(start, end, "email")
+
+
+def _local(window: str) -> str:
+    """The longest end of `window` that can be a local part."""
+    turned = _LOCAL_TURNED.match(window[::-1])
+    return window[len(window) - turned.end() :] if turned else ""
 
 
 _AT_WORD: Final = r"(?: {0,2}[\[({<] {0,2}(?:at|@) {0,2}[\])}>] {0,2})"
@@ -125,11 +135,12 @@ def unspelled(address: str) -> str:
     return _AT.sub("@", _DOTS.sub(".", address))
 
 
+_RESERVED_ENDS: Final = tuple(f".{name}" for name in RESERVED_DOMAINS)
+
+
 def is_reserved(host: str) -> bool:
     """Is `host` (lower case) a name set aside for examples or for private networks?"""
-    return host.rpartition(".")[2] in RESERVED_TLDS or any(
-        host == name or host.endswith("." + name) for name in RESERVED_DOMAINS
-    )
+    return host.rpartition(".")[2] in RESERVED_TLDS or f".{host}".endswith(_RESERVED_ENDS)
 
 
 # Each expression begins with a class of characters and looks back from behind it: only so does
@@ -193,10 +204,17 @@ def _ipv4s(work: str, windows: Windows) -> Iterator[Span]:
             yield Span(m.start(), m.end(), "ip")
 
 
+_SPECIAL: Final = tuple(
+    [(first, n) for first, n in SPECIAL_IPV4 if (first >> 24 ^ a) >> max(8 - n, 0) == 0]
+    for a in range(256)
+)
+"""The blocks of `SPECIAL_IPV4` that have addresses with that first number."""
+
+
 def public_ipv4(parts: list[int]) -> bool:
     """Is the address of these four numbers outside every special-purpose block?"""
     value = parts[0] << 24 | parts[1] << 16 | parts[2] << 8 | parts[3]
-    return not any(value >> (32 - n) == first >> (32 - n) for first, n in SPECIAL_IPV4)
+    return not any(value >> (32 - n) == first >> (32 - n) for first, n in _SPECIAL[parts[0]])
 
 
 def _is_address(work: str, start: int, end: int, parts: list[int]) -> bool:

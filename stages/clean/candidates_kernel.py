@@ -10,13 +10,13 @@ from numba import types
 
 from corpusmill.stages.compiled import array, kernel
 
-_U8, _I64, _B = types.uint8, types.int64, types.boolean
+_U8, _U16, _I64, _B = types.uint8, types.uint16, types.int64, types.boolean
 _PLACE = (array(_U8), _I64, _I64, _I64)
 
 SECRET, EMAIL, WALLET, MAC, IP, IBAN, NATIONAL, CARD, SSN, PHONE = (1 << bit for bit in range(10))
 FOREIGN, IP6, LISTED = 1 << 10, 1 << 11, 1 << 12
-FOR_PHONE, FOR_SSN, FOR_NATIONAL = 1, 2, 4
-"""What a word near a number makes it."""
+FOR_PHONE, FOR_SSN, FOR_NATIONAL, FOR_IP = 1, 2, 4, 8
+"""What a word near a number makes it, as in `near_words`."""
 _LEFT, _LEFT_PHONE, _AFTER_PHONE, _RIGHT, _RIGHT_PHONE = 66, 48, 16, 34, 26
 
 
@@ -56,20 +56,50 @@ def separator(data, at, stop):  # type: ignore[no-untyped-def]
     return 0, 0
 
 
-@kernel(_I64(array(_U8), _I64, array(_U8)))
-def begins(data, at, words):  # type: ignore[no-untyped-def]
-    """What a word that begins with the three bytes at `at` can be."""
+@kernel(_I64(array(_U8), _I64, _I64, array(_U16), array(_U8, dims=2)))
+def begins(data, at, stop, heads, words):  # type: ignore[no-untyped-def]
+    """What the words of `near_words` that stand at `at` make of a number near them; there are three
+    bytes at least."""
     code = 0
     for k in range(at, at + 3):
         b = data[k]
-        code = (code << 5) ^ (b + 32 if 65 <= b <= 90 else b)
-    return words[code & 0x7FFF]
+        code = (code << 4) ^ (b + 32 if 65 <= b <= 90 else b)
+    row = heads[code & 0xFFF]
+    found = 0
+    while row > 0:
+        size = words[row, 1] & 0x7F
+        same = True
+        for k in range(size):
+            c = words[row, 2 + k]
+            b = data[at + k] if at + k < stop else 0
+            same = not alnum(b) if c == 36 else c == (b + 32 if 65 <= b <= 90 else b)
+            if not same:
+                break
+        if same:
+            found |= words[row, 0]
+        row = row + 1 if words[row, 1] & 0x80 else 0
+    return found
 
 
-@kernel(_I64(array(_U8), _I64, _I64, _I64, _I64, array(_U8)))
-def near_words(data, first, low, high, stop, words):  # type: ignore[no-untyped-def]
-    """What the words left and right of the digits ``low:high`` can make of them. A word that makes
-    them a telephone number has no other digits between it and them."""
+@kernel(_B(array(_U8), _I64, _I64))
+def of_network(data, at, stop):  # type: ignore[no-untyped-def]
+    """Does a word go on at `at` with "host", or end there with "ip" or "ips"?"""
+    b = data[at] | 32
+    if b == 104:
+        host = at + 3 < stop and data[at + 1] | 32 == 111 and data[at + 2] | 32 == 115
+        return host and data[at + 3] | 32 == 116
+    if b != 105 or at + 1 >= stop or data[at + 1] | 32 != 112:
+        return False
+    end = at + 2
+    if end < stop and data[end] | 32 == 115:
+        end += 1
+    return end == stop or not alnum(data[end])
+
+
+@kernel(_I64(array(_U8), _I64, _I64, _I64, _I64, array(_U16), array(_U8, dims=2)))
+def near(data, first, low, high, stop, heads, words):  # type: ignore[no-untyped-def]
+    """What stands left and right of the digits ``low:high`` and can make them a number of a kind. A
+    word that makes them a telephone number has no other digits between it and them."""
     found = 0
     chars = 0
     parted = 0
@@ -84,19 +114,26 @@ def near_words(data, first, low, high, stop, words):  # type: ignore[no-untyped-
             parted = FOR_PHONE
         elif b == 1 and chars <= _AFTER_PHONE:  # a telephone number that was found before
             found |= FOR_PHONE
-        elif at + 2 < low and (b >= 0x80 or not (at > first and alnum(data[at - 1]))):
-            if chars > _LEFT_PHONE:
-                parted = FOR_PHONE
-            found |= begins(data, at, words) & ~parted
+        else:
+            if b == 64 or (b == 47 and data[at + 1] == 47) or of_network(data, at, low):
+                found |= FOR_IP
+            if at + 2 < low and (b >= 0x80 or not (at > first and alnum(data[at - 1]))):
+                if chars > _LEFT_PHONE:
+                    parted = FOR_PHONE
+                found |= begins(data, at, stop, heads, words) & ~parted
+    if high + 1 < stop and data[high] == 58 and digit(data[high + 1]):  # a port
+        found |= FOR_IP
     chars = 0
     at = high
-    while at + 2 < stop and chars < _RIGHT:
+    while at + 1 < stop and chars < _RIGHT:
         b = data[at]
         if not 0x80 <= b < 0xC0:
             chars += 1
-            if b >= 0x80 or not alnum(data[at - 1]):
+            if of_network(data, at, stop):
+                found |= FOR_IP
+            if at + 2 < stop and (b >= 0x80 or not alnum(data[at - 1])):
                 parted = FOR_PHONE if chars > _RIGHT_PHONE else 0
-                found |= begins(data, at, words) & ~parted
+                found |= begins(data, at, stop, heads, words) & ~parted
         at += 1
     return found
 
@@ -214,12 +251,22 @@ def foreign(data, at, stop):  # type: ignore[no-untyped-def]
     return FOREIGN if arabic or persian or devanagari or wide else 0
 
 
+@kernel(_I64(_U8))
+def mac_width(sign):  # type: ignore[no-untyped-def]
+    """The digits before the first sign of a hardware address with such signs."""
+    return 4 if sign == 46 else 2
+
+
 @kernel(_I64(*_PLACE))
 def mac(data, first, at, stop):  # type: ignore[no-untyped-def]
-    """MAC if the sign at `at` can be the first within a hardware address."""
+    """MAC if the sign at `at` can be the first within a hardware address, which begins `mac_width`
+    bytes before it."""
     sign = data[at]
-    width = 4 if sign == 46 else 2
+    width = mac_width(sign)
     if at - width < first or at + width >= stop:
+        return 0
+    edge = data[at - width - 1] if at - width > first else 0
+    if alnum(edge) or edge == sign:
         return 0
     for k in range(at - width, at):
         if not hexadecimal(data[k]):

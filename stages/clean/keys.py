@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from .spans import Span, before, word
+from .windows import Windows, beginning
 
 _A: Final = "[0-9A-Za-z]"
 _U: Final = r"[0-9A-Za-z_\-]"
@@ -60,20 +61,21 @@ _PLACEHOLDER: Final = re.compile(
 )
 
 
-def secrets(work: str) -> Iterator[Span]:
+def secrets(work: str, windows: Windows) -> Iterator[Span]:
     """Keys of vendors, JSON Web Tokens with a header that names an algorithm, private keys."""
-    for m in _PEM.finditer(work):
+    places = windows.of("secret")
+    for m in beginning(_PEM, work, places):
         yield Span(m.start(), m.end(), "secret")
-    for m in _KEY.finditer(work):
+    for m in beginning(_KEY, work, places):
         if not _PLACEHOLDER.search(m.group()) and len(set(m.group())) >= 10:
             yield Span(m.start(), m.end(), "secret")
-    for m in _HOOK.finditer(work):
+    for m in beginning(_HOOK, work, places):
         if not _PLACEHOLDER.search(m.group()):
             yield Span(m.start(), m.end(), "secret")
-    for m in _AWS_SECRET.finditer(work):
+    for m in beginning(_AWS_SECRET, work, places):
         if not _PLACEHOLDER.search(m.group(1)) and len(set(m.group(1))) >= 16:
             yield Span(m.start(1), m.end(1), "secret")
-    for m in _JWT.finditer(work):
+    for m in beginning(_JWT, work, places):
         if _is_header(m.group(1)):
             yield Span(m.start(), m.end(), "secret")
 
@@ -101,15 +103,16 @@ _ETHER_WORDS: Final = re.compile(
 )
 
 
-def wallets(work: str) -> Iterator[Span]:
+def wallets(work: str, windows: Windows) -> Iterator[Span]:
     """Bitcoin, Litecoin and Dogecoin addresses whose sum holds; Ethereum ones by context."""
-    for m in _OLD_WALLET.finditer(work):
+    places = windows.of("wallet")
+    for m in beginning(_OLD_WALLET, work, places):
         if base58check(m.group()):
             yield Span(m.start(), m.end(), "wallet")
-    for m in _NEW_WALLET.finditer(work):
+    for m in beginning(_NEW_WALLET, work, places):
         if bech32(m.group()):
             yield Span(m.start(), m.end(), "wallet")
-    for m in _ETHER.finditer(work):
+    for m in beginning(_ETHER, work, places):
         if len(set(m.group()[2:].lower())) >= 8 and _ETHER_WORDS.search(
             before(work, m.start(), 60)
         ):
@@ -150,10 +153,10 @@ _MAC: Final = re.compile(
 )
 
 
-def macs(work: str) -> Iterator[Span]:
+def macs(work: str, windows: Windows) -> Iterator[Span]:
     """Hardware addresses of single devices: not those for groups, for documentation
     (00-00-5E-00-53-xx, RFC 7042) or of one digit only. With dots, a letter must be among them."""
-    for m in _MAC.finditer(work):
+    for m in beginning(_MAC, work, windows.of("mac")):
         digits = re.sub(r"[^0-9a-f]", "", m.group().lower())
         if int(digits[1], 16) & 1 or digits.startswith("00005e0053") or len(set(digits)) < 4:
             continue

@@ -315,17 +315,14 @@ def national_ids(work: str, windows: Windows) -> Iterator[Span]:
     around = "\n".join(
         work[max(0, low - _AROUND) : high + _AROUND] for low, high in windows.of("national_id")
     ).encode("utf-8", "surrogatepass")
-    if not shaped.search(around) and not words.search(around):
-        return
-    raw = work.encode("utf-8", "surrogatepass")
     claimed: list[Span] = []
-    for m in shapes.finditer(work) if shaped.search(raw) else ():
+    for m in shapes.finditer(work) if shaped.search(around) else ():
         for kind, form, _ in _compiled():
             found = form.match(work, m.start()) if kind.alone else None
             if found is not None and kind.check(_NOT_ALNUM.sub("", found.group().upper())):
                 claimed.append(Span(found.start(), found.end(), "national_id"))
                 break
-    regions = _regions(words, work, raw)
+    regions = _regions(words, work) if words.search(around) else []
     taken = bytearray(len(work) if regions else 0)
     for span in claimed if regions else ():
         taken[span.start : span.end] = b"\x01" * (span.end - span.start)
@@ -345,8 +342,9 @@ def national_ids(work: str, windows: Windows) -> Iterator[Span]:
     yield from claimed
 
 
-def _regions(words: Any, work: str, raw: bytes) -> list[tuple[int, int]]:
+def _regions(words: Any, work: str) -> list[tuple[int, int]]:
     """Where a number may start so that a word is near it; overlapping ones joined."""
+    raw = work.encode("utf-8", "surrogatepass")
     regions: list[tuple[int, int]] = []
     done = at = 0  # bytes, and the characters that they are
     for m in words.finditer(raw):

@@ -36,7 +36,7 @@ from .national import national_ids
 from .pseudonyms import COMMITMENT, pseudonym, read_key
 from .roles import is_role
 from .spans import DEFAULT_TYPES, TAG, TAGS, TYPES, Span, as_ascii, blank, without_tags
-from .windows import Windows, scan, scan_all
+from .windows import Windows, rescan, scan, scan_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,7 +102,7 @@ def _claims(
             new = _disjoint(_detect(type_, work, windows, reserved, spelled))
             if new:
                 work = blank(work, new)
-                windows = scan(work)
+                windows = rescan(windows, work, new)
                 found += new
         if not found:
             return sorted(spans)
@@ -122,13 +122,13 @@ def _detect(
 ) -> Iterator[Span]:
     match type_:
         case "secret":
-            return secrets(work)
+            return secrets(work, windows)
         case "email":
             return chain(emails(work, reserved, windows), spelled_emails(work) if spelled else ())
         case "wallet":
-            return wallets(work)
+            return wallets(work, windows)
         case "mac":
-            return macs(work)
+            return macs(work, windows)
         case "national_id":
             return national_ids(work, windows)
         case "ip":
@@ -289,6 +289,9 @@ class Pii(Stage):
             document.signals.update(self._none)
             return document
         spans, edited = self.clean(document.text, windows)
+        if not spans:
+            document.signals.update(self._none)
+            return document
         counts = Counter(span.type for span in spans)
         limit = self.params.drop_above
         if limit is not None and len(spans) > limit:
@@ -301,7 +304,7 @@ class Pii(Stage):
             document.signals[f"pii_{type_}"] = count
         if counts["email"]:
             document.signals[_ROLE] = _roles(document.text, spans)
-        if self.params.audit and spans:
+        if self.params.audit:
             done = [[s.type, s.start, s.end, self.policy[s.type]] for s in spans]
             document.signals["pii_spans"] = json.dumps(done, separators=(",", ":"))
         if edited != document.text:

@@ -10,7 +10,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 TYPES: Final = (
     "secret", "email", "wallet", "mac", "ip", "iban", "national_id", "card", "ssn", "phone",
@@ -49,8 +55,13 @@ _ASCII: Final = str.maketrans(
 )
 _OTHER_DIGITS: Final = re.compile("[\uff10-\uff5a\u0660-\u0669\u06f0-\u06f9\u0966-\u096f]")
 
-_FOREIGN: Final = re.compile("[\uff08-\uff5a\u0660-\u0669\u06f0-\u06f9\u0966-\u096f]+")
-"""Runs in which all of those lie that are changed; the others in them stay."""
+
+@lru_cache(maxsize=1)
+def _ascii_codes() -> npt.NDArray[np.uint32]:
+    """What becomes of each code point."""
+    codes = np.arange(0x110000, dtype=np.uint32)
+    codes[list(_ASCII)] = list(_ASCII.values())
+    return codes
 
 
 def as_ascii(text: str) -> str:
@@ -58,7 +69,8 @@ def as_ascii(text: str) -> str:
     Devanagari digits as ASCII ones: as many characters, so that offsets stay."""
     if text.isascii() or not _OTHER_DIGITS.search(text):
         return text
-    return _FOREIGN.sub(lambda m: m[0].translate(_ASCII), text)
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    return str(_ascii_codes()[codes].data, "utf-32-le", "surrogatepass")
 
 
 SPACE: Final = r"[ \t\n\r\u00a0]"

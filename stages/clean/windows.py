@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from .spans import TYPES
+from . import near_words
+from .spans import TYPES, Span
 from .tables import IBAN_LENGTHS
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     U8 = npt.NDArray[np.uint8]
+    U16 = npt.NDArray[np.uint16]
 
 _MARGIN: Final = 24
 """Characters behind a window that decide whether a number ends there: an extension and two more."""
@@ -30,22 +32,6 @@ BITS: Final = {type_: 1 << n for n, type_ in enumerate(TYPES)}
 _FOREIGN: Final = 1 << 10
 _IP6: Final = 1 << 11
 _LISTED: Final = 1 << 12
-
-_PHONE_WORDS: Final = """
-tel iph sma pho tlf fax fak wha vib sms gsm hot hel han ruf mob cel con off hom wor dir tol mov móv
-tél por puh num des mai cal dia rin ran rea tex ans mes anr app lla chi lig voi
-те фа мо τη טל ها تل 電 电 手 傳 传 携 전 휴 팩
-"""
-_SSN_WORDS: Final = "ssn ss# s.s soc tax seg soz"
-_NATIONAL_WORDS: Final = """
-nir séc sec n°␣ n°s ins id␣ ide sou aad uid आध cpf rij reg num nis pes fød per d-n ste idn t.c tc␣
-tc. tck kim sam pnr rod rč r␣č r.č r.␣ cpr nhs nin nat ni␣ bsn bur sof nif con dni nie doc sin soc
-tfn tax
-"""
-WORDS: Final = ((1, _PHONE_WORDS), (2, _SSN_WORDS), (4, _NATIONAL_WORDS))
-"""(bit, how the words begin that a telephone, a social security or a national number may have
-near it), as words of three bytes or more; ``␣`` is a space. `corpusmill.stages.clean.digits` and
-`corpusmill.stages.clean.national` have the words themselves."""
 
 Window = tuple[int, int]
 
@@ -60,34 +46,12 @@ def _kinds() -> U8:
     return table
 
 
-def _words() -> U8:
-    """The bits of `WORDS`, by a hash of three bytes with ASCII letters in lower case."""
-    table = np.zeros(1 << 15, np.uint8)
-    for bit, words in WORDS:
-        for word in words.replace("␣", "\0").split():
-            spelled = word.replace("\0", " ")
-            for form in _cases(spelled):
-                code = 0
-                for b in form.encode()[:3]:
-                    code = code << 5 ^ (b + 32 if 65 <= b <= 90 else b)
-                table[code & 0x7FFF] |= bit
-    return table
-
-
-def _cases(word: str) -> set[str]:
-    """`word` with its letters in either case, for the few letters that are no ASCII."""
-    forms = {""}
-    for c in word:
-        forms = {form + x for form in forms for x in {c, c.upper()} if len(x) == 1}
-    return forms
-
-
 @lru_cache(maxsize=1)
-def _tables() -> tuple[U8, U8, U8]:
+def _tables() -> tuple[U8, U8, U16, U8]:
     lengths = np.zeros(26 * 26, np.uint8)
     for country, length in IBAN_LENGTHS.items():
         lengths[26 * (ord(country[0]) - 65) + ord(country[1]) - 65] = length
-    return _kinds(), lengths, _words()
+    return _kinds(), lengths, *near_words.table()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +61,8 @@ class Windows:
     mask: int
     """The types that there may be, as `BITS`."""
     rows: tuple[tuple[int, int, int], ...]
-    """(start, end, bits): places of ``@`` and of the heads of IBANs, chains of digits, runs of
-    hexadecimal digits and colons."""
+    """(start, end, bits): places of ``@``, where IBANs, keys, wallets and hardware addresses can
+    begin, chains of digits, runs of hexadecimal digits and colons."""
 
     def may(self, type_: str) -> bool:
         """Whether there can be such a span."""
@@ -155,6 +119,54 @@ def scan(text: str) -> Windows:
     return scan_all([text])[0]
 
 
+_REACH: Final = 300
+"""More characters than lie between a place and what the pass looks at there: 262, a label with its
+dots behind an ``@``."""
+
+
+def rescan(windows: Windows, work: str, changed: Sequence[Span]) -> Windows:
+    """The windows of `work`, which had `windows` before `changed` (sorted) were blanked in it.
+
+    Only the lines around are looked at again: but for keys, which begin a few characters before
+    their mark, nothing that the pass finds goes on over the end of a line.
+    """
+    regions = _lines(work, changed)
+    if 2 * sum(high - low for low, high in regions) > len(work):
+        return scan(work)
+    rows: list[tuple[int, int, int]] = []
+    done = 0
+    for low, high in regions:
+        rows += [row for row in windows.rows if done <= row[0] < low]
+        first = max(0, low - _REACH)
+        rows += [
+            (first + a, first + b, bits)
+            for a, b, bits in scan(work[first : high + _REACH]).rows
+            if low <= first + a < high
+        ]
+        done = high
+    rows += [row for row in windows.rows if done <= row[0]]
+    return Windows(_mask(rows), tuple(rows))
+
+
+def _lines(work: str, changed: Sequence[Span]) -> list[Window]:
+    """The lines around `changed`, neighbours joined."""
+    regions: list[Window] = []
+    for span in changed:
+        low = work.rfind("\n", 0, max(0, span.start - _REACH)) + 1
+        high = work.find("\n", span.end + _REACH) + 1 or len(work)
+        if regions and low <= regions[-1][1] + _REACH:
+            low = regions.pop()[0]
+        regions.append((low, high))
+    return regions
+
+
+def _mask(rows: Iterable[tuple[int, int, int]]) -> int:
+    bits = 0
+    for row in rows:
+        bits |= row[2]
+    return bits & ~(_IP6 | _LISTED) | (BITS["ip"] if bits & _IP6 else 0)
+
+
 def whole(text: str) -> Windows:
     """As if the windows were the whole text: with these each detector looks everywhere."""
     size = len(text)
@@ -179,3 +191,15 @@ def matches(
                 break
             at = m.end()
             yield m
+
+
+def beginning(pattern: re.Pattern[str], work: str, windows: Iterable[Window]) -> Iterator[Any]:
+    """The matches of `pattern` that begin in a window, each tried at every place of it: those that
+    ``finditer`` over the whole text would give, if every match begins in one."""
+    at = 0
+    for low, high in windows:
+        for start in range(max(at, low), high):
+            m = pattern.match(work, start)
+            if m is not None and start >= at:
+                at = m.end()
+                yield m

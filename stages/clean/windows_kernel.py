@@ -15,15 +15,19 @@ from corpusmill.stages.compiled import array, kernel, out
 from .candidates_kernel import (
     CARD,
     EMAIL,
+    FOR_IP,
     FOR_NATIONAL,
     FOR_PHONE,
     FOR_SSN,
     IP,
     IP6,
     LISTED,
+    MAC,
     NATIONAL,
     PHONE,
+    SECRET,
     SSN,
+    WALLET,
     alnum,
     base58,
     card,
@@ -34,52 +38,83 @@ from .candidates_kernel import (
     iban,
     long_word,
     mac,
-    near_words,
+    mac_width,
+    near,
     secret,
     separator,
     sixteen,
 )
 
-_U8, _I32, _I64 = types.uint8, types.int32, types.int64
+_U8, _U16 = types.uint8, types.uint16
+_I32, _I64 = types.int32, types.int64
+_EVENTS, _HEADS, _WORDS = out(_I32, dims=2), array(_U16), array(_U8, dims=2)
 _GAP = 4
 """Separators between two digits of a telephone number, at most; no other number has more."""
+_BEFORE_MARK = 13
+"""Characters of a key before the sign or letter that `secret` knows it by, at most: those of
+``https://hooks.slack``."""
 _ROWS = IP | CARD | SSN | PHONE | NATIONAL | LISTED
 (DIGIT, AT, COLON, SIGN, MARK, FIRST, LEAD, CONTINUATION) = range(1, 9)
 """Kinds of bytes: a digit, an ``@``, a colon, another sign within keys, a letter within keys, a
 letter that wallets begin with, the first byte of a digit of another script, a later byte."""
 
 
-@kernel(types.UniTuple(_I64, 5)(array(_U8), _I64, _I64, _I64))
-def gap(data, first, at, stop):  # type: ignore[no-untyped-def]
+@kernel(_I64(_EVENTS, _I64, _I64, _I64, _I64))
+def add(events, n, low, high, bits):  # type: ignore[no-untyped-def]
+    """Writes row `n`: from character `low`, or the first one, to `high`. Returns the next row."""
+    events[n, 0] = max(low, 0)
+    events[n, 1] = high
+    events[n, 2] = bits
+    return n + 1
+
+
+@kernel(types.UniTuple(_I64, 2)(array(_U8), _I64, _I64, _I64, _I64, _EVENTS, _I64))
+def marked(data, first, at, stop, place, events, n):  # type: ignore[no-untyped-def]
+    """Adds a row where a key or a hardware address can begin that has the sign at `at`, which is
+    character `place`. Returns the next row and the types that can stand here."""
+    found = secret(data, first, at, stop)
+    if found:
+        n = add(events, n, place - _BEFORE_MARK, place + 1, SECRET)
+    b = data[at]
+    if (b == 45 or b == 46 or b == 58) and mac(data, first, at, stop):
+        low = place - mac_width(b)
+        n = add(events, n, low, low + 1, MAC)
+        found |= MAC
+    return n, found
+
+
+@kernel(types.UniTuple(_I64, 6)(array(_U8), _I64, _I64, _I64, _I64, _EVENTS, _I64))
+def gap(data, first, at, stop, cont, events, n):  # type: ignore[no-untyped-def]
     """The separators at `at`, between two groups of digits: where they end, their number, the code
-    point if it is one (else 0), continuation bytes, and types that can stand here. The number is 0
-    where no digit follows, or only after too many."""
+    point if it is one (else 0), continuation bytes with the `cont` before, the next row, and types
+    that can stand here. The number is 0 where no digit follows, or only after too many."""
     p = at
     count = 0
     code = 0
-    extra = 0
+    extra = cont
     found = 0
     while count <= _GAP and p < stop:
         sign, width = separator(data, p, stop)
         if sign == 0:
             break
         if sign == 45 or sign == 46:
-            found |= secret(data, first, p, stop) | mac(data, first, p, stop)
+            n, bits = marked(data, first, p, stop, p - first - extra, events, n)
+            found |= bits
         count += 1
         code = sign
         extra += width - 1
         p += width
     if count > _GAP or p >= stop or not digit(data[p]):
-        return at, 0, 0, 0, found
-    return p, count, code if count == 1 else 0, extra, found
+        return at, 0, 0, cont, n, found
+    return p, count, code if count == 1 else 0, extra, n, found
 
 
 @kernel(
     types.UniTuple(_I64, 4)(
-        array(_U8), _I64, _I64, _I64, array(_U8), array(_U8), out(_I32, dims=2), _I64, _I64
+        array(_U8), _I64, _I64, _I64, array(_U8), _HEADS, _WORDS, _EVENTS, _I64, _I64
     )
 )
-def chain(data, first, i, stop, lengths, words, events, n, cont):  # type: ignore[no-untyped-def]
+def chain(data, first, i, stop, lengths, heads, words, events, n, cont):  # type: ignore[no-untyped-def]
     """The run of digits that begins at `i`, with at most four separators between two of them.
 
     Adds rows (start, end, bits) to `events` where a number can stand. Returns where the run ends,
@@ -92,6 +127,8 @@ def chain(data, first, i, stop, lengths, words, events, n, cont):  # type: ignor
     quads = 0
     quad_at = 0
     public = False
+    large = 0  # bit by bit: is one of the last numbers 64 or more?
+    small = False
     zeros = False
     brackets = False
     serial = 0  # 1: nine digits, or three, two and four with spaces; 2: with dashes
@@ -118,11 +155,14 @@ def chain(data, first, i, stop, lengths, words, events, n, cont):  # type: ignor
                 quads = 1
                 quad_at = low
                 public = 0 < value < 224 and value != 10 and value != 127
+            large = large << 1 & 15 | (value >= 64)
             if quads == 4 and public and not alnum(after) and after != 95:
                 edge = data[quad_at - 1] if quad_at > first else 0
                 more = after == 46 and at + 1 < stop and alnum(data[at + 1])
                 if not more and not alnum(edge) and edge != 95 and edge != 46 and edge != 45:
-                    found |= IP
+                    if value > 0 and large & large - 1:  # two of them are
+                        found |= IP
+                    small = True
         else:
             quads = 0
         # national numbers that need no word
@@ -140,10 +180,14 @@ def chain(data, first, i, stop, lengths, words, events, n, cont):  # type: ignor
         b = data[low - 1] if low > first else 0
         if not alnum(b):
             b = data[low]
+            wallet = 0
             if b == 49 or b == 51:
-                found |= base58(data, low + 1, stop)
+                wallet = base58(data, low + 1, stop)
             elif b == 48 and after == 120:
-                found |= long_word(data, at + 1, stop, 40)
+                wallet = long_word(data, at + 1, stop, 40)
+            if wallet:
+                n = add(events, n, low - first - cont, low - first - cont + 1, WALLET)
+                found |= WALLET
         if size == 9:
             serial |= 1
         elif size == 4 and l1 == 2 and l2 == 3 and sep == s2:
@@ -158,58 +202,56 @@ def chain(data, first, i, stop, lengths, words, events, n, cont):  # type: ignor
         # what stands between this group and the next
         l4, l3, l2, l1 = l3, l2, l1, size
         s3, s2 = s2, sep
-        p, seps, sep, extra, keys = gap(data, first, at, stop)
-        found |= keys
+        p, seps, sep, cont_p, n, marks = gap(data, first, at, stop, cont, events, n)
+        found |= marks
         if seps != 1 or sep == 46 or sep == 47 or sep == 40 or sep == 41:  # no card goes on
             found |= card(data, run_at, at, stop, run)
             run_at = p
             run = 0
         if seps == 0:
             break
-        cont += extra
+        cont = cont_p
         at = p
+    beside = near(data, first, i, at, stop, heads, words) if small or digits >= 6 else 0
+    if small and beside & FOR_IP:
+        found |= IP
     if digits >= 6:
-        near = near_words(data, first, i, at, stop, words)
-        if near & FOR_NATIONAL:
+        if beside & FOR_NATIONAL:
             found |= NATIONAL
-        if serial & 2 or (serial and near & FOR_SSN):
+        if serial & 2 or (serial and beside & FOR_SSN):
             found |= SSN
         if digits >= 7:
             plus = False
             for k in range(max(first, i - 6), i):
                 plus = plus or data[k] == 43
-            if plus or brackets or near & FOR_PHONE or (zeros and digits >= 11):
+            if plus or brackets or beside & FOR_PHONE or (zeros and digits >= 11):
                 found |= PHONE
             else:
                 found |= LISTED
     before = data[i - 1] if i > first else 0
     if alnum(before):
         found |= sixteen(data, first, i, stop)
-        if data[i] == 49 and (before == 99 or before == 67):  # bc1, ltc1
-            found |= long_word(data, i + 1, stop, 38)
+        bech = data[i] == 49 and (before == 99 or before == 67)  # bc1, ltc1
+        if bech and long_word(data, i + 1, stop, 38):
+            n = add(events, n, began - 3, began, WALLET)
+            found |= WALLET
         if i - 2 >= first and at - i >= 2 and digit(data[i + 1]):
             head = iban(data, first, i - 2, stop, lengths)
             if head:
-                events[n, 0] = began - 2
-                events[n, 1] = began + 2
-                events[n, 2] = head
-                n += 1
+                n = add(events, n, began - 2, began + 2, head)
                 found |= head
     if found & _ROWS:
-        events[n, 0] = began
-        events[n, 1] = at - first - cont
-        events[n, 2] = found & _ROWS
-        n += 1
+        n = add(events, n, began, at - first - cont, found & _ROWS)
     return at, n, cont, found & ~LISTED
 
 
-@kernel(_I64(array(_U8), array(_I64), array(_U8), array(_U8), array(_U8), out(_I64), out(_I64),
-             out(_I32, dims=2)))  # fmt: skip
-def scan(data, starts, kinds, lengths, words, masks, rows, events):  # type: ignore[no-untyped-def]
+@kernel(_I64(array(_U8), array(_I64), array(_U8), array(_U8), _HEADS, _WORDS, out(_I64), out(_I64),
+             _EVENTS))  # fmt: skip
+def scan(data, starts, kinds, lengths, heads, words, masks, rows, events):  # type: ignore[no-untyped-def]
     """The candidates of every text of a batch: text `d` is ``data[starts[d]:starts[d + 1]]``.
 
-    `kinds`: what is looked at, by byte; `lengths`: of an IBAN, by country; `words`: what words
-    that begin with three bytes can be. Fills `masks` with the types that a text may hold and
+    `kinds`: what is looked at, by byte; `lengths`: of an IBAN, by country; `heads` and `words`: the
+    table of `near_words`. Fills `masks` with the types that a text may hold and
     `events` with rows (start, end, bits) in characters, those of text `d` being
     ``rows[d]:rows[d + 1]``. Returns the number of rows.
     """
@@ -229,25 +271,24 @@ def scan(data, starts, kinds, lengths, words, masks, rows, events):  # type: ign
             if kind == CONTINUATION:
                 cont += 1
             elif kind == DIGIT:
-                i, n, cont, bits = chain(data, first, i, stop, lengths, words, events, n, cont)
+                i, n, cont, bits = chain(
+                    data, first, i, stop, lengths, heads, words, events, n, cont
+                )
                 mask |= bits
                 continue
             elif kind == AT:
                 if email(data, first, i, stop):
                     mask |= EMAIL
-                    events[n, 0] = i - first - cont
-                    events[n, 1] = i - first - cont + 1
-                    events[n, 2] = EMAIL
-                    n += 1
+                    n = add(events, n, i - first - cont, i - first - cont + 1, EMAIL)
             elif kind == FIRST:
-                if not (i > first and alnum(data[i - 1])):
-                    mask |= base58(data, i + 1, stop)
+                if not (i > first and alnum(data[i - 1])) and base58(data, i + 1, stop):
+                    mask |= WALLET
+                    n = add(events, n, i - first - cont, i - first - cont + 1, WALLET)
             elif kind == LEAD:
                 mask |= foreign(data, i, stop)
             else:
-                mask |= secret(data, first, i, stop)
-                if kind != MARK:
-                    mask |= mac(data, first, i, stop)
+                n, bits = marked(data, first, i, stop, i - first - cont, events, n)
+                mask |= bits
                 if kind == COLON and i >= colons_to:
                     low = i
                     while low > first and hexadecimal(data[low - 1]):
@@ -262,10 +303,7 @@ def scan(data, starts, kinds, lengths, words, masks, rows, events):  # type: ign
                     block = i - low == 4 and (data[low] == 50 or data[low] == 51)
                     if colons >= 7 or (colons >= 2 and block):  # whole, or in 2000::/3
                         mask |= IP
-                        events[n, 0] = low - first - cont
-                        events[n, 1] = colons_to - first - cont
-                        events[n, 2] = IP6
-                        n += 1
+                        n = add(events, n, low - first - cont, colons_to - first - cont, IP6)
             i += 1
         masks[d] = mask
     rows[len(starts) - 1] = n
