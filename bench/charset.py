@@ -15,7 +15,6 @@ decoding too. ``--quick`` takes ten pages an encoding, of the embedded sample.
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from collections import Counter
@@ -31,7 +30,7 @@ from . import texts
 from .charset_pages import ENCODINGS, Encoding, Source, chosen, crawled, declared, more, reported
 from .charset_pages import written as write
 from .detectors import REPAIRS, installed
-from .harness import Bar, Report, finish, parser
+from .harness import Bar, Report, finish, parser, wilson
 
 PAGES, QUICK_PAGES = 100, 10
 DEFAULTS = ("utf-8", "iso-8859-1")
@@ -49,17 +48,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     options.add_argument("--pages", type=int, help=f"pages an encoding (default {PAGES})")
     args = options.parse_args(argv)
     return finish(lambda: measure(args), args.json)
-
-
-def wilson(right: int, of: int) -> tuple[float, float]:
-    """The 95 % interval of a share, after Wilson (1927)."""
-    if not of:
-        return 0.0, 1.0
-    z = 1.959964
-    p = right / of
-    middle = (p + z * z / (2 * of)) / (1 + z * z / of)
-    spread = z / (1 + z * z / of) * math.sqrt(p * (1 - p) / of + z * z / (4 * of * of))
-    return max(0.0, middle - spread), min(1.0, middle + spread)
 
 
 def interval_of(found: tuple[int, int]) -> str:

@@ -1,17 +1,20 @@
 """The rule sets of FineWeb beside datatrove's filters: equal decisions, equal reasons, CPU time.
 
-    python -m bench.filters [--quick] [--json] [--cache DIR [--minutes N]]
+    python -m bench.filters [--quick] [--json] [--most N] [--cache DIR [--minutes N]]
 
 Each text is judged by Gopher's repetition and quality rules, C4's (with and without the rule on
 line ends) and FineWeb's (on the text, and on what C4 left of it), each rule set by itself, by
 datatrove and by us in three ways (`bench.rule_sets`). Texts: with
 ``CORPUSMILL_DATA`` the pages of the crawl, extracted with the tier ``fast``, and the folders
 ``text_high`` and ``text_low`` without what is synthetic; with ``--quick``, or without the data, the
-texts committed in ``tests/data/filters``. ``--cache`` keeps extracted texts and datatrove's
-verdicts between calls; with ``--minutes`` no part is begun after so many, and the report is of
-those judged: call it again until it says that all are.
+texts committed in ``tests/data/filters``; of each kind the first `MOST`, or ``--most`` (0: all).
+``--cache`` keeps extracted texts and datatrove's verdicts between calls; with ``--minutes`` no part
+is begun after so many, and the report is of those judged: call it again until it says that all are.
 
-CPU time is that of the judging alone, in one process each: neither start nor reading is in it.
+CPU time is that of the judging alone, in one process each: neither start nor reading is in it. Bars
+that begin with ``i_`` are of the same words on both sides, ``i_kernels`` of the rules alone, with
+the words of `KERNELS` texts of every kind given to both; those with ``ii_`` are of our own words
+beside datatrove as shipped.
 """
 
 from __future__ import annotations
@@ -44,6 +47,7 @@ from .harness import (
     peer_python,
     peer_versions,
     timed,
+    wilson,
 )
 from .peer_datatrove import ENVIRONMENT, SCRIPTS
 from .rule_sets import SETS, SIDES, TEXTS, comparable
@@ -51,9 +55,14 @@ from .rule_sets import SETS, SIDES, TEXTS, comparable
 COMMITTED = ROOT / "tests" / "data" / "filters" / "datatrove_verdicts.jsonl.gz"
 PART = 1000
 """Texts a process judges; it keeps each call short."""
+MOST = 4000
+"""Texts of each kind that are judged: 18,000, which takes a quarter of an hour."""
+KERNELS = 100
+"""Texts of each kind on which the rules are timed without the words."""
 ORDER = ("repetition", "quality", "c4_fineweb", "after")
 """Rule sets as FineWeb's example has them, one after the other."""
 TOGETHER = "in order"
+DISTRIBUTIONS = ("datatrove", "spacy")
 REAL = ("openstax_sections", "wikitext2_sections", "moby_dick_chapters", "xquad_contexts",
         "instruction_like", "boilerplate", "sms_spam")  # fmt: skip
 
@@ -61,13 +70,13 @@ REAL = ("openstax_sections", "wikitext2_sections", "moby_dick_chapters", "xquad_
 def main(argv: Sequence[str] | None = None) -> int:
     options = parser(__doc__ or "")
     options.add_argument("--cache", type=Path, help="folder for texts and datatrove's verdicts")
-    options.add_argument("--most", type=int, help="judge so many texts of each kind only")
+    options.add_argument("--most", type=int, default=MOST, help="texts of each kind; 0: all")
     options.add_argument("--minutes", type=float, help="begin no part after so many; needs --cache")
     args = options.parse_args(argv)
     return finish(lambda: measure(args), args.json)
 
 
-def sets(folder: Path | None, most: int | None) -> dict[str, Iterator[str]]:
+def sets(folder: Path | None, most: int) -> dict[str, Iterator[str]]:
     """Kind → texts."""
     if folder is None:
         with gzip.open(COMMITTED, "rt", encoding="utf-8") as file:
@@ -87,9 +96,9 @@ def _first(items: Iterator[str], most: int) -> Iterator[str]:
     return (item for item, _ in zip(items, range(most), strict=False))
 
 
-def parts(folder: Path | None, cache: Path, most: int | None) -> list[tuple[str, Path]]:
+def parts(folder: Path | None, cache: Path, most: int) -> list[tuple[str, Path]]:
     """Files of at most `PART` texts, each with its kind, made where they are not there yet."""
-    done = cache / "texts.json"
+    done = cache / f"texts-{most}.json"
     if not done.exists():
         listed: list[tuple[str, str]] = []
         for kind, content in sets(folder, most).items():
@@ -98,7 +107,7 @@ def parts(folder: Path | None, cache: Path, most: int | None) -> list[tuple[str,
                 {"id": f"{kind}:{number}:{n}", "text": text}
                 for text, n in zip(content, range(PART), strict=False)
             ]:
-                path = texts.write(cache / f"{kind}-{number:03}.jsonl", rows)
+                path = texts.write(cache / f"{kind}-{most}-{number:03}.jsonl", rows)
                 listed.append((kind, path.name))
                 number += 1
             say(f"{kind}: {number} parts")
@@ -107,12 +116,16 @@ def parts(folder: Path | None, cache: Path, most: int | None) -> list[tuple[str,
 
 
 def verdicts(
-    command: Sequence[str], part: Path, out: Path, environment: dict[str, str] | None = None
+    command: Sequence[str],
+    part: Path,
+    out: Path,
+    environment: dict[str, str] | None = None,
+    options: Sequence[str] = (),
 ) -> tuple[list[dict[str, Any]], float]:
     """The rows that a side wrote for a part, and its CPU seconds."""
     if not (out / "result.json").exists():
         out.mkdir(parents=True, exist_ok=True)
-        timed([*command, str(part), str(out)], out / "log", environment)
+        timed([*command, str(part), str(out), *options], out / "log", environment)
     result = json.loads((out / "result.json").read_text())
     return list(texts.rows(out / "verdicts.jsonl")), float(result["cpu_seconds"])
 
@@ -131,15 +144,19 @@ class Differences:
     reasons: Counter[str] = field(default_factory=Counter)
     moved: dict[str, Counter[str]] = field(default_factory=dict)
     """Rule set → ``theirs > ours`` of verdicts that differ."""
+    agreed: Counter[str] = field(default_factory=Counter)
+    """Kind of text → texts on which all rule sets together decide alike."""
     equal_texts: int = 0
     seconds: float = 0.0
 
-    def add(self, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
+    def add(self, theirs: Mapping[str, Any], ours: Mapping[str, Any], kind: str = "") -> None:
         """Counts one text's verdicts."""
         self.equal_texts += all(theirs.get(name) == ours.get(name) for name in TEXTS)
         for rule_set in SETS:
             self._count(rule_set, theirs.get(rule_set), ours.get(rule_set))
-        self._count(TOGETHER, in_order(theirs), in_order(ours))
+        one, other = in_order(theirs), in_order(ours)
+        self._count(TOGETHER, one, other)
+        self.agreed[kind] += (one == "keep") == (other == "keep")
 
     def _count(self, rule_set: str, theirs: str | None, ours: str | None) -> None:
         if theirs is None:
@@ -162,6 +179,24 @@ class Differences:
         return ", ".join(f"{k} {n}" for k, n in sorted(found.items(), key=lambda i: (-i[1], i[0])))
 
 
+@dataclass
+class Judged:
+    """What was judged so far."""
+
+    sides: dict[str, Differences] = field(
+        default_factory=lambda: {name: Differences() for name in SIDES}
+    )
+    kinds: Counter[str] = field(default_factory=Counter)
+    """Kind of text → texts."""
+    parts: int = 0
+    seconds: float = 0.0
+    """CPU time of datatrove."""
+
+    @property
+    def texts(self) -> int:
+        return sum(self.kinds.values())
+
+
 def measure(args: argparse.Namespace) -> Report:
     """The whole measurement; with `--cache` what is there already is not done again."""
     if args.minutes is not None and args.cache is None:
@@ -175,60 +210,103 @@ def measure(args: argparse.Namespace) -> Report:
 
 def _measure(args: argparse.Namespace, cache: Path, scratch: Path) -> Report:
     until = None if args.minutes is None else time.monotonic() + 60 * args.minutes
-    python = peer_python("datatrove")
     folder = texts.data(args.quick)
     cache.mkdir(parents=True, exist_ok=True)
-    sides: dict[str, Differences] = {name: Differences() for name in SIDES}
-    theirs_seconds = 0.0
-    documents: Counter[str] = Counter()
-    judged = 0
     all_parts = parts(folder, cache, args.most)
+    kernels = _kernels(all_parts, scratch)
+    judged = Judged()
     for kind, part in all_parts:
-        if judged and until is not None and time.monotonic() > until:
+        if judged.parts and until is not None and time.monotonic() > until:
             break
-        name = f"{part.stem}-{hashlib.sha256(part.read_bytes()).hexdigest()[:12]}"
-        peer = [str(python), str(SCRIPTS / "verdicts.py")]
-        rows, spent = verdicts(peer, part, cache / "peer" / name, ENVIRONMENT)
-        theirs = [comparable(row) for row in rows]
-        theirs_seconds += spent
-        documents[kind] += len(theirs)
-        for side, differences in sides.items():
-            own = [sys.executable, "-m", "bench.rule_sets", side]
-            ours, spent = verdicts(own, part, scratch / side / name)
-            differences.seconds += spent
-            for wanted, found in zip(theirs, ours, strict=True):
-                differences.add(wanted, found)
-        judged += 1
-        say(f"{part.name}: {sum(documents.values())} texts")
-    n = max(1, sum(documents.values()))
-    same = sides["datatrove"]
+        _judge(kind, part, cache, scratch, judged)
+        say(f"{part.name}: {judged.texts} texts")
+    same = judged.sides["datatrove"]
+    least = 50 if folder is None else 10_000
     return Report(
         bench="filters",
         versions={
             "corpusmill": version("corpusmill"),
-            **{f"peer {k}": v for k, v in peer_versions(python, ["datatrove", "spacy"]).items()},
+            **{f"peer {k}": v for k, v in peer_versions(_python(), DISTRIBUTIONS).items()},
         },
-        rows=[_row(rule_set, sides) for rule_set in (*SETS, TOGETHER)],
+        rows=[_row(rule_set, judged.sides) for rule_set in (*SETS, TOGETHER)],
         bars={
-            "texts": Bar(sum(documents.values()), 50 if folder is None else 10_000),
-            "parts_judged": Bar(judged, len(all_parts)),
-            "equal_verdicts": Bar(
+            "texts": Bar(judged.texts, least),
+            "parts_judged": Bar(judged.parts, len(all_parts)),
+            "i_equal_verdicts": Bar(
                 round(1 - sum(same.reasons.values()) / max(1, sum(same.total.values())), 6), 1.0
             ),
-            "equal_edited_texts": Bar(round(same.equal_texts / n, 6), 1.0),
-            "speed_over_datatrove": Bar(round(theirs_seconds / same.seconds, 2), 10.0),
-            **_own_bars(sides, theirs_seconds, n),
+            "i_equal_edited_texts": Bar(round(same.equal_texts / judged.texts, 6), 1.0),
+            "i_kernels_over_datatrove": Bar(kernels, 5.0),
+            "i_with_words_over_datatrove": Bar(round(judged.seconds / same.seconds, 2), 5.0),
+            **_own_bars(judged),
         },
         columns=("row", "n", *(f"{side}_decisions" for side in SIDES), "datatrove_reasons"),
-        notes=[
-            "texts: " + ", ".join(f"{k} {v}" for k, v in documents.items()),
-            f"CPU seconds: peer {theirs_seconds:.1f}, "
-            + ", ".join(f"{side} {d.seconds:.1f}" for side, d in sides.items()),
-            "columns: verdicts of each of our sides that differ from datatrove's, keep or drop, or "
-            "also the reason; all that they move stands in --json",
-            *(f"{side}, in order, theirs > ours: {sides[side].classes()}" for side in SIDES[1:]),
-        ],
+        notes=_notes(judged),
     )
+
+
+def _python() -> Path:
+    return peer_python("datatrove")
+
+
+def _theirs(part: Path, out: Path, *options: str) -> tuple[list[dict[str, Any]], float]:
+    command = [str(_python()), str(SCRIPTS / "verdicts.py")]
+    rows, spent = verdicts(command, part, out, ENVIRONMENT, options)
+    return [comparable(row) for row in rows], spent
+
+
+def _ours(side: str, part: Path, out: Path, *options: str) -> tuple[list[dict[str, Any]], float]:
+    return verdicts([sys.executable, "-m", "bench.rule_sets", side], part, out, None, options)
+
+
+def _judge(kind: str, part: Path, cache: Path, scratch: Path, judged: Judged) -> None:
+    """Adds all verdicts on a part."""
+    name = f"{part.stem}-{hashlib.sha256(part.read_bytes()).hexdigest()[:12]}"
+    theirs, spent = _theirs(part, cache / "peer" / name)
+    judged.seconds += spent
+    judged.kinds[kind] += len(theirs)
+    judged.parts += 1
+    for side, differences in judged.sides.items():
+        ours, spent = _ours(side, part, scratch / side / name)
+        differences.seconds += spent
+        for wanted, found in zip(theirs, ours, strict=True):
+            differences.add(wanted, found, kind)
+
+
+def _kernels(all_parts: Sequence[tuple[str, Path]], scratch: Path) -> float:
+    """How many times the CPU time of our rules datatrove's take, where both have the words."""
+    first = {kind: part for kind, part in reversed(all_parts)}
+    rows = [row for part in first.values() for row in list(texts.rows(part))[:KERNELS]]
+    part = texts.write(scratch / "kernels.jsonl", rows)
+    theirs, their_seconds = _theirs(part, scratch / "kernels-peer", "--words-given")
+    ours, our_seconds = _ours("datatrove", part, scratch / "kernels", "--words-given")
+    if any(theirs[i][k] != ours[i][k] for i in range(len(rows)) for k in theirs[i]):
+        raise BenchError("with the words given, the verdicts differ")
+    return round(their_seconds / our_seconds, 2)
+
+
+def _notes(judged: Judged) -> list[str]:
+    seconds = {"peer": judged.seconds, **{k: d.seconds for k, d in judged.sides.items()}}
+    notes = [
+        "texts: " + ", ".join(f"{k} {v}" for k, v in judged.kinds.items()),
+        "CPU seconds (texts a second, six rule sets): "
+        + ", ".join(f"{k} {v:.1f} ({judged.texts / v:.0f})" for k, v in seconds.items()),
+        "columns: verdicts of each of our sides that differ from datatrove's, keep or drop, or "
+        "also the reason; all that they move stands in --json",
+    ]
+    for side in SIDES[1:]:
+        differences = judged.sides[side]
+        shares = [
+            f"{kind} {_share(differences.agreed[kind], n)}" for kind, n in judged.kinds.items()
+        ]
+        notes.append(f"{side} agrees, in order: {', '.join(shares)}")
+        notes.append(f"{side}, in order, theirs > ours: {differences.classes()}")
+    return notes
+
+
+def _share(right: int, of: int) -> str:
+    low, high = wilson(right, of)
+    return f"{right / of:.3f} ({low:.3f} to {high:.3f})"
 
 
 def _row(rule_set: str, sides: Mapping[str, Differences]) -> dict[str, Any]:
@@ -240,15 +318,15 @@ def _row(rule_set: str, sides: Mapping[str, Differences]) -> dict[str, Any]:
     return row
 
 
-def _own_bars(
-    sides: Mapping[str, Differences], theirs_seconds: float, documents: int
-) -> dict[str, Bar]:
+def _own_bars(judged: Judged) -> dict[str, Bar]:
     """Agreement with datatrove as shipped, and speed beside it, of our own words."""
     found = {}
     for side in SIDES[1:]:
-        share = sides[side].decisions[TOGETHER] / documents
-        found[f"{side}_agrees_in_order"] = Bar(round(1 - share, 4), 0.95)
-        found[f"{side}_over_datatrove"] = Bar(round(theirs_seconds / sides[side].seconds, 2), 10.0)
+        differences = judged.sides[side]
+        agreed = differences.agreed.total() / judged.texts
+        found[f"ii_{side}_agrees"] = Bar(round(agreed, 4), 0.95)
+        times = judged.seconds / differences.seconds
+        found[f"ii_{side}_over_datatrove"] = Bar(round(times, 2), 10.0)
     return found
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import statistics
@@ -130,6 +131,17 @@ class Bar:
     def plain(self) -> dict[str, Any]:
         holds = self.value <= self.bar if self.at_most else self.value >= self.bar
         return {"value": self.value, "bar": self.bar, "holds": holds}
+
+
+def wilson(right: int, of: int) -> tuple[float, float]:
+    """The 95 % interval of a share, after Wilson (1927)."""
+    if not of:
+        return 0.0, 1.0
+    z = 1.959964
+    p = right / of
+    middle = (p + z * z / (2 * of)) / (1 + z * z / of)
+    spread = z / (1 + z * z / of) * math.sqrt(p * (1 - p) / of + z * z / (4 * of * of))
+    return max(0.0, middle - spread), min(1.0, middle + spread)
 
 
 @dataclass

@@ -20,7 +20,6 @@ documents, paragraphs and manuals; sides alternate, medians of the rounds.
 from __future__ import annotations
 
 import argparse
-import math
 import statistics
 import sys
 import time
@@ -37,7 +36,7 @@ from corpusmill.stages.measure.language_judges import ask_cld2, langid
 from corpusmill.stages.measure.language_sets import Labelled
 
 from . import texts
-from .harness import ROOT, Bar, BenchError, Report, finish, parser
+from .harness import ROOT, Bar, BenchError, Report, finish, parser, wilson
 
 ROUNDS, QUICK_ROUNDS = 5, 3
 SLOW = 10
@@ -92,14 +91,9 @@ def labelled(data: Path | None) -> dict[str, list[Labelled]]:
 
 
 def interval(right: int, n: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share."""
-    if n == 0:
-        return 0.0, 1.0
-    z = 1.959964
-    share, extra = right / n, z * z / n
-    middle = (share + extra / 2) / (1 + extra)
-    half = z / (1 + extra) * math.sqrt(share * (1 - share) / n + extra / (4 * n))
-    return round(max(0.0, middle - half), 4), round(min(1.0, middle + half), 4)
+    """`wilson`, 4 decimals."""
+    low, high = wilson(right, n)
+    return round(low, 4), round(high, 4)
 
 
 def row_of(name: str, side: str, found: Sequence[Labelled], codes: Sequence[str]) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """Our sides of `bench.filters`: the rule sets of FineWeb, and datatrove's reasons.
 
-    python -m bench.rule_sets SIDE TEXTS OUT
+    python -m bench.rule_sets SIDE TEXTS OUT [--words-given]
 
-SIDE is ``datatrove`` or ``corpusmill``, the dialect; or ``marks``, which is the dialect
-``corpusmill`` with the share of words with letters taken over words and marks. It writes
-OUT/verdicts.jsonl and OUT/result.json as ``bench/peers/datatrove/verdicts.py`` does.
+SIDE is ``datatrove`` or ``corpusmill``, the dialect of the measures; or ``near_datatrove``, that of
+`filters.gopher_quality` on the measures of ``corpusmill``. It writes OUT/verdicts.jsonl and
+OUT/result.json as ``bench/peers/datatrove/verdicts.py`` does. With ``--words-given`` all texts are
+done once before and their words and sentences looked up, as there (the side ``datatrove`` only).
 """
 
 from __future__ import annotations
@@ -15,20 +16,24 @@ import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from corpusmill.pipeline.document import Document, Drop
 from corpusmill.pipeline.stage import Stage
 from corpusmill.stages.filters import c4, c4_lines, fineweb, gopher_quality, gopher_repetition
+from corpusmill.stages.filters.gopher_quality import QualityDialect
 from corpusmill.stages.measure import c4 as measure_c4
+from corpusmill.stages.measure import datatrove_rules
 from corpusmill.stages.measure import fineweb as measure_fineweb
 from corpusmill.stages.measure import gopher as measure_gopher
 from corpusmill.stages.measure import repetition as measure_repetition
 from corpusmill.stages.measure.c4_rules import LineRules
 from corpusmill.stages.measure.datatrove_rules import Dialect
+from corpusmill.stages.measure.datatrove_words import datatrove_words, shared_pieces
 
-Ours = Literal["datatrove", "corpusmill", "marks"]
+Ours = Literal["datatrove", "corpusmill", "near_datatrove"]
 SIDES: tuple[Ours, ...] = get_args(Ours)
 SETS = ("repetition", "quality", "c4", "c4_fineweb", "fineweb", "after")
 """Rule sets as in ``bench/peers/datatrove/verdicts.py``."""
@@ -36,9 +41,8 @@ TEXTS = ("c4_text", "c4_fineweb_text")
 """Digests of the texts that C4's rules leave."""
 
 BATCH, WARM = 1000, 20
-_ONE_REASON = {"c4_no_lines": "c4_few_sentences", "gopher_many_marks": "gopher_no_letters"}
-"""Reasons of ours for which datatrove has one: there a page of which no line is left has too few
-sentences, and marks are words without a letter."""
+_ONE_REASON = {"c4_no_lines": "c4_few_sentences"}
+"""There a page of which no line is left has too few sentences."""
 
 _REASONS = {
     "gopher_short_doc": "gopher_few_words",
@@ -86,9 +90,7 @@ def comparable(row: Mapping[str, Any]) -> dict[str, Any]:
 def made(side: Ours, language: str = "en") -> dict[str, list[Stage]]:
     """The stages of each rule set, ready to work: datatrove's filters with their defaults."""
     dialect: Dialect = "datatrove" if side == "datatrove" else "corpusmill"
-    quality = gopher_quality.Params()
-    if side == "marks":
-        quality = gopher_quality.Params(min_alpha_words=None, min_alpha_tokens=0.8)
+    quality: QualityDialect = "near_datatrove" if side == "near_datatrove" else "corpusmill"
 
     def c4_set(terminal: bool) -> list[Stage]:
         rules = LineRules(terminal=terminal, dialect=dialect)
@@ -105,7 +107,7 @@ def made(side: Ours, language: str = "en") -> dict[str, list[Stage]]:
         ],
         "quality": [
             measure_gopher.STAGE(measure_gopher.Params(language, dialect)),
-            gopher_quality.STAGE(quality),
+            gopher_quality.STAGE(gopher_quality.Params(dialect=quality)),
         ],
         "c4": c4_set(True),
         "c4_fineweb": c4_set(False),
@@ -154,14 +156,27 @@ def _apply(
     return living
 
 
+def _remember_words() -> None:
+    """Has the dialect ``datatrove`` cut each batch into words, and each line into sentences, once
+    only."""
+    words = lru_cache(maxsize=None)(datatrove_words)
+    datatrove_rules.datatrove_words = lambda texts: words(tuple(texts))  # type: ignore[attr-defined]
+    pieces = shared_pieces()
+    pieces.sentences = lru_cache(maxsize=None)(pieces.sentences)  # type: ignore[method-assign]
+
+
 def main() -> int:
     (side,) = (name for name in SIDES if name == sys.argv[1])
     source, out = Path(sys.argv[2]), Path(sys.argv[3])
+    given = sys.argv[4:] == ["--words-given"]
     with open(source, encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     texts = [row["text"] for row in rows]
     sets = made(side)
-    judge(sets, texts[:WARM])
+    if given:
+        _remember_words()
+    for at in range(0, len(texts) if given else WARM, BATCH):
+        judge(sets, texts[at : at + (BATCH if given else WARM)])
     started = time.process_time()
     found = [
         verdict

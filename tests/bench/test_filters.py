@@ -38,12 +38,12 @@ def test_what_is_no_verdict_is_not_compared() -> None:
 
 
 def test_parts_are_written_once(tmp_path: Path) -> None:
-    ((kind, part),) = filters.parts(None, tmp_path, None)
+    ((kind, part),) = filters.parts(None, tmp_path, 0)
     rows = [json.loads(line) for line in part.read_text().splitlines()]
     assert kind == "committed"
     assert len(rows) == 100
     part.write_text(part.read_text().splitlines()[0] + "\n")
-    assert filters.parts(None, tmp_path, None) == [(kind, part)]
+    assert filters.parts(None, tmp_path, 0) == [(kind, part)]
     assert len(part.read_text().splitlines()) == 1
 
 
@@ -73,6 +73,7 @@ def test_differences_are_counted() -> None:
         "quality": 1, "repetition": 1, "c4_fineweb": 1, "in order": 3,
     }  # fmt: skip
     assert differences.equal_texts == 3
+    assert differences.agreed == {"": 2}
     assert differences.classes() == "gopher_no_letters > keep 1, keep > c4_few_sentences 1"
 
 

@@ -1,13 +1,15 @@
 """Verdicts of datatrove's rule sets on the rows of a JSON Lines file. Run by the peer's Python.
 
-    PYTHON verdicts.py TEXTS OUT
+    PYTHON verdicts.py TEXTS OUT [--words-given]
 
 The filters are those of its FineWeb example with their defaults, each on every text, whatever the
 others said: ``repetition``, ``quality``, ``c4`` (the paper's rules), ``c4_fineweb`` (without the
 rule on line ends, as in the example), ``fineweb``, and ``after``, FineWeb's rules on the text as
 ``c4_fineweb`` left it (null where that dropped it). A verdict is ``keep`` or the reason. Writes
 OUT/verdicts.jsonl with ``id``, the verdicts and digests of both edited texts, and OUT/result.json
-with ``documents`` and ``cpu_seconds``, the first `WARM` texts done once before.
+with ``documents`` and ``cpu_seconds``, the first `WARM` texts done once before. With
+``--words-given`` all texts are done once before, and their words and sentences looked up: what is
+timed are the rules alone.
 """
 
 from __future__ import annotations
@@ -33,6 +35,9 @@ def main() -> int:
     from datatrove.pipeline.filters.base_filter import get_filter_result
 
     texts, out = Path(sys.argv[1]), Path(sys.argv[2])
+    given = sys.argv[3:] == ["--words-given"]
+    if given:
+        _remember_parts()
     blocks: dict[str, Any] = {
         "repetition": GopherRepetitionFilter(),
         "quality": GopherQualityFilter(),
@@ -62,7 +67,7 @@ def main() -> int:
 
     with open(texts, encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
-    for row in rows[:WARM]:
+    for row in rows if given else rows[:WARM]:
         judge(row)
     started = time.process_time()
     found = [judge(row) for row in rows]
@@ -71,6 +76,21 @@ def main() -> int:
         file.writelines(json.dumps(row) + "\n" for row in found)
     (out / "result.json").write_text(json.dumps({"documents": len(rows), "cpu_seconds": spent}))
     return 0
+
+
+def _remember_parts() -> None:
+    """Has datatrove cut each text into words, and into sentences, once only."""
+    from datatrove.utils import text as module
+
+    cut = module.split_into_parts
+    known: dict[tuple[str, str], list[str]] = {}
+
+    def remembered(text: str, mode: str, language: str) -> list[str]:
+        if (text, mode) not in known:
+            known[text, mode] = cut(text, mode=mode, language=language)
+        return known[text, mode]
+
+    module.split_into_parts = remembered
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ def test_marks_count_as_words_where_asked(rows: list[dict[str, Any]]) -> None:
         )
         for side in SIDES
     }
-    assert agree == {"datatrove": 100, "corpusmill": 90, "marks": 95}
+    assert agree == {"datatrove": 100, "corpusmill": 90, "near_datatrove": 95}
 
 
 def test_stop_words_of_another_language() -> None:

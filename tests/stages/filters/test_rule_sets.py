@@ -49,7 +49,7 @@ GOPHER = {
 
 def test_gopher_quality() -> None:
     check(
-        gopher_quality.STAGE(gopher_quality.Params(min_alpha_tokens=0.7)),
+        gopher_quality.STAGE(gopher_quality.Params()),
         GOPHER,
         {
             "gopher_few_words": ("gopher_words", 50, 49),
@@ -61,7 +61,6 @@ def test_gopher_quality() -> None:
             "gopher_bullets": ("gopher_bullet_lines", 0.9, 0.900001),
             "gopher_ellipsis_ends": ("gopher_ellipsis_lines", 0.3, 0.300001),
             "gopher_no_letters": ("gopher_alpha_words", 0.8, 0.799999),
-            "gopher_many_marks": ("gopher_alpha_tokens", 0.7, 0.699999),
             "gopher_stop_words": ("gopher_stop_words", 2, 1),
         },
     )
@@ -72,12 +71,18 @@ def test_gopher_rules_that_do_not_apply_are_passed_over() -> None:
     without = {k: v for k, v in GOPHER.items() if k not in ("gopher_mean_word",)}
     del without["gopher_stop_words"]
     assert isinstance(outcome(stage, **without), Document)
-    assert isinstance(outcome(stage, **{**GOPHER, "gopher_alpha_tokens": 0.0}), Document)
-    of_tokens = gopher_quality.STAGE(gopher_quality.Params(min_alpha_tokens=0.8))
-    del without["gopher_alpha_tokens"]  # as of a text in Chinese
-    assert isinstance(outcome(of_tokens, **without), Document)
     off = gopher_quality.STAGE(gopher_quality.Params(min_words=None))
     assert isinstance(outcome(off, **{**GOPHER, "gopher_words": 1}), Document)
+
+
+def test_near_datatrove_takes_letters_among_words_and_marks() -> None:
+    stage = gopher_quality.STAGE(gopher_quality.Params(dialect="near_datatrove"))
+    assert isinstance(outcome(stage, **{**GOPHER, "gopher_alpha_words": 0.0}), Document)
+    for value, kept in ((0.8, True), (0.799999, False)):
+        found = outcome(stage, **{**GOPHER, "gopher_alpha_tokens": value})
+        assert isinstance(found, Document) if kept else found == Drop("gopher_no_letters", value)
+    chinese = {k: v for k, v in GOPHER.items() if k != "gopher_alpha_tokens"}
+    assert isinstance(outcome(stage, **chinese), Document)
 
 
 def test_a_measure_that_never_ran_is_an_error() -> None:
