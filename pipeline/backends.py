@@ -4,10 +4,11 @@ clock, see `corpusmill.pipeline.slurm`; inside its jobs the workers are local on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Protocol, Self
+
+from .work import Work
 
 BackendName = Literal["local", "ray"]
 
@@ -27,11 +28,8 @@ class Backend(Protocol):
         trace: TracebackType | None,
     ) -> None: ...  # fmt: skip
 
-    def run(
-        self, phase: str, tasks: Sequence[int], progress: Callable[[int, int], None]
-    ) -> dict[int, str]:
-        """Runs tasks; returns the error text of those that failed. `progress` is told how many
-        have ended, and of how many."""
+    def run(self, work: Work) -> None:
+        """Runs tasks for as long as `work` gives any, and tells it how each has ended."""
         ...
 
 

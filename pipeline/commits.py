@@ -22,7 +22,7 @@ from .errors import IntegrityError, TaskError
 from .identity import canonical, fingerprint, pretty
 from .seal_index import IndexWriter
 
-COMMIT_SCHEMA = "corpusmill/commit/1"
+COMMIT_SCHEMA = "corpusmill/commit/2"
 FAILURE_SCHEMA = "corpusmill/failure/1"
 SEAL_SCHEMA = "corpusmill/seal/2"
 FAN = 1000
@@ -78,6 +78,8 @@ class Commit:
     for documents, ``content`` (order-free digest of the rows)."""
     inputs: list[dict[str, Any]] = field(default_factory=list)
     """``{"source", "path", "bytes", "sha256"}`` of each input file read."""
+    upstream: dict[str, str] = field(default_factory=dict)
+    """The content of the commit that the task began after, by its phase (`needs.Needs.own`)."""
     counts: dict[str, Any] = field(default_factory=dict)
     balances: list[dict[str, Any]] = field(default_factory=list)
     notes: dict[str, Any] = field(default_factory=dict)
@@ -89,6 +91,7 @@ class Commit:
         """Digest of what the task made, whoever made it."""
         return fingerprint({
             "key": self.key, "task": self.task, "files": self.files, "inputs": self.inputs,
+            "upstream": self.upstream,
             "counts": {k: v for k, v in self.counts.items() if k not in _CIRCUMSTANCE},
             "balances": self.balances, "notes": self.notes,
         })  # fmt: skip
@@ -96,7 +99,8 @@ class Commit:
     def plain(self) -> dict[str, Any]:
         return {
             "schema": COMMIT_SCHEMA, "phase": self.phase, "key": self.key, "task": self.task,
-            "files": self.files, "inputs": self.inputs, "counts": self.counts,
+            "files": self.files, "inputs": self.inputs, "upstream": self.upstream,
+            "counts": self.counts,
             "balances": self.balances, "notes": self.notes, "distinct": self.distinct,
             "provenance": self.provenance, "content": self.content(),
         }  # fmt: skip
@@ -180,7 +184,7 @@ def read_commit(folder: PhaseFolder, task: int, key: str) -> dict[str, Any] | No
         raise IntegrityError(f"{path} is the record of another task or phase")
     body = Commit(
         record["phase"], record["key"], record["task"], record["files"], record["inputs"],
-        record["counts"], record["balances"], record["notes"],
+        record["upstream"], record["counts"], record["balances"], record["notes"],
     )  # fmt: skip
     if body.content() != record["content"]:
         raise IntegrityError(f"the commit record {path} was changed after it was written")
@@ -232,16 +236,21 @@ class Seal:
         return fingerprint([c["content"] for c in self.commits])
 
 
-def write_seal(folder: PhaseFolder, phase: str, key: str, tasks: int) -> None:
+def write_seal(
+    folder: PhaseFolder, phase: str, key: str, tasks: int, after: Seal | None = None
+) -> None:
     """Makes the seal from all commits, each read once and none held; idempotent. Raises TaskError
-    if one is missing."""
-    write_pieces(folder.seal(), _seal_pieces(folder, phase, key, tasks))
+    if one is missing, IntegrityError if one was not made from what the seal `after` names, the one
+    of the phase that tasks began after."""
+    write_pieces(folder.seal(), _seal_pieces(folder, phase, key, tasks, after))
 
 
-def _seal_pieces(folder: PhaseFolder, phase: str, key: str, tasks: int) -> Iterator[bytes]:
+def _seal_pieces(
+    folder: PhaseFolder, phase: str, key: str, tasks: int, after: Seal | None
+) -> Iterator[bytes]:
     """A seal's canonical JSON. Its own digest, whose key sorts last, is of all without it."""
     digest = hashlib.sha256()
-    for piece in _body_pieces(folder, phase, key, tasks):
+    for piece in _body_pieces(folder, phase, key, tasks, after):
         digest.update(piece)
         yield piece
     digest.update(b"}")
@@ -252,7 +261,9 @@ def _seal_end(digest: str) -> bytes:
     return f',"sha256":"{digest}"}}'.encode()
 
 
-def _body_pieces(folder: PhaseFolder, phase: str, key: str, tasks: int) -> Iterator[bytes]:
+def _body_pieces(
+    folder: PhaseFolder, phase: str, key: str, tasks: int, after: Seal | None
+) -> Iterator[bytes]:
     index = IndexWriter(folder.root, key)
     try:
         yield b'{"commits":['
@@ -260,6 +271,7 @@ def _body_pieces(folder: PhaseFolder, phase: str, key: str, tasks: int) -> Itera
             record = read_commit(folder, task, key)
             if record is None:
                 raise TaskError(f"task {task} of {phase} has not finished")
+            _same_upstream(record, after)
             record.pop("provenance")
             for entry in record["files"]:
                 if "table" in entry:
@@ -271,6 +283,17 @@ def _body_pieces(folder: PhaseFolder, phase: str, key: str, tasks: int) -> Itera
     finally:
         index.give_up()
     yield b"]," + canonical(rest)[1:-1]
+
+
+def _same_upstream(record: dict[str, Any], after: Seal | None) -> None:
+    task = record["task"]
+    sealed = {} if after is None else {after.phase: after.commits[task]["content"]}
+    if record["upstream"] != sealed:
+        raise IntegrityError(
+            f"task {task} of {record['phase']} was made from other results than were sealed: from "
+            f"{record['upstream']}, sealed are {sealed}",
+            hint="run again: the task is found stale, and made anew",
+        )
 
 
 def _parsed(data: bytes) -> Any:

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .attempt import Attempt, plain_notes
-from .commits import PhaseFolder, Seal, read_seal
+from .commits import PhaseFolder, Seal, read_commit, read_seal, write_seal
+from .context import partition_of
+from .durable import fault_point
 from .errors import IntegrityError, StageError, TaskError
 from .planning import Phase, Plan
 from .seal_index import Piece, SealIndex
 from .tables import read_groups
+from .upstream import Upstream
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,7 +44,10 @@ class RunFolder:
         """The seal of a phase. Raises TaskError if it is not there after `wait` seconds."""
         if name not in self._seals:
             phase = self.plan.phase(name)
-            found = _patient(lambda: read_seal(self.phase_folder(phase), phase.key), name, wait)
+            folder = self.phase_folder(phase)
+            found = _patient(
+                lambda: read_seal(folder, phase.key), f"phase {name} is not closed", wait
+            )
             self._seals[name] = found
         return self._seals[name]
 
@@ -51,9 +57,44 @@ class RunFolder:
         if name not in self._indexes:
             phase = self.plan.phase(name)
             folder = self.phase_folder(phase)
-            _patient(lambda: folder.seal().exists() or None, name, wait)
+            _patient(lambda: folder.seal().exists() or None, f"phase {name} is not closed", wait)
             self._indexes[name] = SealIndex(folder.root, phase.key)
         return self._indexes[name]
+
+    def commit(self, name: str, task: int, *, wait: float = 0.0) -> dict[str, Any]:
+        """The record of one task of a phase. Raises TaskError if it is not there after `wait`
+        seconds."""
+        phase = self.plan.phase(name)
+        folder = self.phase_folder(phase)
+        return _patient(
+            lambda: read_commit(folder, task, phase.key),
+            f"task {task} of phase {name} has not finished", wait,
+        )  # fmt: skip
+
+    def stale(self, phase: Phase) -> list[int]:
+        """Tasks of a phase whose record does not name the commit that lies there now of the task
+        that they began after: it was removed, and may have been made anew."""
+        own = self.plan.needs[phase.name].own
+        if own is None:
+            return []
+        before, place = self.plan.phase(own), self.phase_folder(phase)
+        found = []
+        for task in range(phase.tasks):
+            record = read_commit(place, task, phase.key)
+            if record is None:
+                continue
+            there = read_commit(self.phase_folder(before), task, before.key)
+            if there is None or record["upstream"] != {own: there["content"]}:
+                found.append(task)
+        return found
+
+    def close(self, phase: Phase, *, wait: float = 0.0) -> None:
+        """Seals a phase of which all tasks have committed, after the one that they began after.
+        Raises TaskError if that is not sealed within `wait` seconds; else as `write_seal`."""
+        own = self.plan.needs[phase.name].own
+        after = None if own is None else self.seal(own, wait=wait)
+        fault_point("seal")
+        write_seal(self.phase_folder(phase), phase.name, phase.key, phase.tasks, after)
 
     def pieces(
         self, phase: str, table: str, partition: int | None, columns: Sequence[str] | None
@@ -83,13 +124,13 @@ class RunFolder:
             raise IntegrityError(f"{path} cannot be read back: {error}") from None
 
 
-def _patient(look: Callable[[], Found | None], phase: str, wait: float) -> Found:
+def _patient(look: Callable[[], Found | None], what: str, wait: float) -> Found:
     """What `look` finds within `wait` seconds. Raises TaskError if it finds nothing."""
     until = time.monotonic() + wait
     while (found := look()) is None:
         if time.monotonic() >= until:
             raise TaskError(
-                f"phase {phase} is not closed, its tasks' results cannot be read",
+                f"{what}, its results cannot be read",
                 hint="run the earlier phases first",
             )
         time.sleep(1.0)
@@ -114,6 +155,7 @@ class EngineContext:
         self.phase = phase
         self.attempt = attempt
         self.index = task
+        self.upstream = Upstream(run, phase, task, SEAL_WAIT_SECONDS)
         self.partitions = run.plan.partitions
         self.seed = run.plan.seed
         recipe = run.plan.recipe
@@ -129,7 +171,7 @@ class EngineContext:
         for name in reversed(self.phase.upstream):
             phase = self.run.plan.phase(name)
             if phase.kind == "aux" and phase.step == self.phase.step:
-                if self.run.index(name, wait=SEAL_WAIT_SECONDS).has(own):
+                if self.upstream.has(name, own):
                     return name, own
             elif phase.kind == "docs":
                 return name, "docs" if table == "docs" else own
@@ -149,21 +191,43 @@ class EngineContext:
     def _existing(self, columns: Sequence[str]) -> list[str]:
         """Document columns that this recipe's documents have: the others are optional."""
         phase, name = self._where("docs")
-        nothing = next(iter(self.run.pieces(phase, name, -1, None)))
-        return [c for c in columns if c in nothing.schema.names]
+        there = self.upstream.no_rows(phase, name).schema.names
+        return [c for c in columns if c in there]
 
     def batches(
         self, table: str, *, partition: int | None = None, columns: Sequence[str] | None = None
     ) -> Iterator[pa.Table]:
+        own_documents = table == "docs" and partition == self.index
+        self._declared(self.phase.reads == "own documents" and own_documents, f"table {table!r}")
         phase, name = self._where(table)
         if columns is not None and table == "docs":
             columns = self._existing(columns)
-        yield from self.run.pieces(phase, name, partition, columns)
+        yield from self.upstream.pieces(phase, name, partition, columns)
+
+    def _declared(self, may_read: bool, what: str) -> None:
+        """Holds a phase to what its stage says that it reads."""
+        if self.phase.reads != "anything" and not may_read:
+            raise StageError(
+                f"{self.phase.name} reads {self.phase.reads}, as its stage says, and asks for "
+                f"{what}",
+                hint="see AuxPhase.reads",
+            )
 
     def write(
         self, table: str, data: pa.Table, hashes: npt.NDArray[np.uint64] | None = None
     ) -> None:
+        if self.phase.own_verdicts:
+            self._own_rows(table, hashes)
         self.attempt.write(f"{self.phase.step}.{table}", data, hashes)
+
+    def _own_rows(self, table: str, hashes: npt.NDArray[np.uint64] | None) -> None:
+        """Holds a phase to writing rows of its own partition."""
+        if hashes is None or (partition_of(hashes, self.partitions) != self.index).any():
+            raise StageError(
+                f"{self.phase.name}, task {self.index}, writes rows of {table!r} that belong to "
+                "another partition, although its stage says that it does not",
+                hint="see AuxPhase.own_verdicts",
+            )
 
     def new_file(self, name: str) -> Path:
         return self.attempt.new_file(name)
@@ -182,15 +246,18 @@ class EngineContext:
         return {n: found[n] for n in sorted(found)}
 
     def files(self, prefix: str = "") -> dict[str, Path]:
+        self._declared(False, "files of its own step")
         return self._files(self.phase.step, prefix)
 
     def stage_files(self, step: str, prefix: str = "") -> dict[str, Path]:
+        self._declared(self.phase.reads == "own documents", f"files of {step}")
         return self._files(step, prefix)
 
     def note(self, key: str, value: Any) -> None:
         self.attempt.commit.notes[key] = plain_notes(value, key)
 
     def notes(self, phase: str) -> list[dict[str, Any]]:
+        self._declared(False, f"notes of {phase}")
         for name in self.phase.upstream:
             found = self.run.plan.phase(name)
             if found.step == self.phase.step and found.aux == phase:
@@ -215,7 +282,9 @@ def run_aux(
     folder = run.phase_folder(phase)
     with Attempt(folder, phase.name, phase.key, task, run.plan.partitions) as attempt:
         started = time.process_time()
-        method(EngineContext(run, phase, attempt, task))
+        context = EngineContext(run, phase, attempt, task)
+        attempt.commit.upstream = context.upstream.content()
+        method(context)
         spent = format(time.process_time() - started, ".3f")
         attempt.commit.counts = {"cpu": {phase.step: spent}}
         return attempt.finish()

@@ -22,6 +22,7 @@ from pathlib import Path
 from .backends import DIED_TWICE
 from .errors import TaskError
 from .forking import Forked, ForkServer, die_with
+from .work import Given, Work
 
 PARENT_VARIABLE = "CORPUSMILL_PARENT"
 STOP_SECONDS = 10.0
@@ -51,8 +52,11 @@ def usable_cores() -> int:
 @dataclass
 class _Slot:
     process: subprocess.Popen[str] | Forked
+    number: int
     log: Path
-    task: int | None = None
+    phase: str
+    """Of its last task, or the one that it was started for."""
+    given: Given | None = None
 
 
 class LocalBackend:
@@ -70,23 +74,25 @@ class LocalBackend:
         self.log = log
         self.slots: list[_Slot] = []
         self._nursery: ForkServer | None = None
+        self._pays: dict[str, bool] = {}
+        """Phases that the nursery has opened: whether workers are to be forked anew for them."""
 
     def __enter__(self) -> LocalBackend:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._end_slots()
+        self._end(self.slots)
         if self._nursery is not None:
             self._nursery.close()
             self._nursery = None
 
-    def _end_slots(self) -> None:
-        for slot in self.slots:
+    def _end(self, slots: Sequence[_Slot]) -> None:
+        for slot in slots:
             if slot.process.stdin is not None:
                 slot.process.stdin.close()
-            if slot.task is not None:
+            if slot.given is not None:
                 slot.process.terminate()  # it leaves a record, and no files
-        for slot in self.slots:
+        for slot in slots:
             try:
                 slot.process.wait(timeout=STOP_SECONDS)
             except subprocess.TimeoutExpired:
@@ -94,10 +100,11 @@ class LocalBackend:
                 slot.process.wait()
             if slot.process.stdout is not None:
                 slot.process.stdout.close()
-        self.slots = []
+        self.slots = [slot for slot in self.slots if slot not in slots]
 
-    def _open(self, phase: str) -> None:
-        """Has the nursery open a phase; workers that live make way where that pays."""
+    def _open(self, phase: str) -> bool:
+        """Has the nursery open a phase; returns whether it pays that workers of other phases make
+        way for new ones."""
         if self._nursery is None:
             program = [sys.executable, "-P", "-m", "corpusmill.pipeline.nursery"]
             with open(self._log("nursery"), "ab") as log:
@@ -105,8 +112,9 @@ class LocalBackend:
                     [*program, str(self.root / "plan.json")],
                     environment={**_environment(), **_ONE_THREAD}, log=log,
                 )  # fmt: skip
-        if self._nursery.prepare({"phase": phase}):
-            self._end_slots()
+        if phase not in self._pays:
+            self._pays[phase] = bool(self._nursery.prepare({"phase": phase}))
+        return self._pays[phase]
 
     def _log(self, name: str) -> Path:
         stem = self.log or self.root / "logs" / f"worker-{os.getpid()}"
@@ -115,103 +123,105 @@ class LocalBackend:
         return stem.with_name(f"{stem.name}{joint}{name}.log")
 
     def _start(self, phase: str) -> _Slot:
-        path = self._log(str(len(self.slots)))
+        taken = {slot.number for slot in self.slots}
+        number = next(n for n in range(len(taken) + 1) if n not in taken)
+        path = self._log(str(number))
         with open(path, "ab") as log:
             if self._nursery is not None:
                 forked = self._nursery.start({"phase": phase}, log.fileno(), text=True)
                 if forked is not None:
-                    return _Slot(forked, path)
+                    return _Slot(forked, number, path, phase)
             command = [sys.executable, "-P", "-m", "corpusmill.pipeline", "run-tasks"]
             process = subprocess.Popen(
                 [*command, str(self.root / "plan.json"), "-"],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, bufsize=1,
                 env=_environment(),
             )  # fmt: skip
-        return _Slot(process, path)
+        return _Slot(process, number, path, phase)
 
-    def run(
-        self, phase: str, tasks: Sequence[int], progress: Callable[[int, int], None]
-    ) -> dict[int, str]:
-        """Runs tasks; returns the error text of those that failed.
-
-        A task whose process died (killed, out of memory, crashed) is run once more alone.
-        """
-        errors: dict[int, str] = {}
-        if self.workers > 1:
-            self._open(phase)
-        died = self._round(phase, list(tasks), self.workers, errors, progress, len(tasks))
-        for task in sorted(died):
-            again = self._round(phase, [task], 1, errors, progress, len(tasks))
-            if again:
-                errors[task] = f"{DIED_TWICE}: {again[task]}"
-        return errors
+    def run(self, work: Work) -> None:
+        """See `Backend.run`. A task whose process died (killed, out of memory, crashed) is run
+        once more alone."""
+        while died := self._round(work, work.next, self.workers):
+            for given in sorted(died):
+                again = self._round(work, iter((given, None)).__next__, 1)
+                if again:
+                    work.ended(*given, f"{DIED_TWICE}: {again[given]}")
 
     def _round(
-        self, phase: str, waiting: list[int], width: int, errors: dict[int, str],
-        progress: Callable[[int, int], None], total: int,
-    ) -> dict[int, str]:  # fmt: skip
-        waiting = sorted(waiting, reverse=True)
-        died: dict[int, str] = {}
-        while len(self.slots) < min(width, len(waiting)):
-            self.slots.append(self._start(phase))
-        slots = self.slots[:width]
-        done = total - len(waiting)
+        self, work: Work, source: Callable[[], Given | None], width: int
+    ) -> dict[Given, str]:
+        """Runs what `source` gives until it gives nothing and nothing runs. Returns how processes
+        died, by the task that each had."""
+        died: dict[Given, str] = {}
         with selectors.DefaultSelector() as selector:
-            for slot in slots:
-                selector.register(slot.process.stdout or 0, selectors.EVENT_READ, slot)
-                self._give(slot, phase, waiting)
-            while any(slot.task is not None for slot in slots):
-                ready = selector.select(TICK_SECONDS)
-                if not ready:
-                    progress(done, total)
-                for key, _ in ready:
+            while self._hand_out(source, width, selector):
+                heard = selector.select(TICK_SECONDS)
+                if not heard:
+                    work.waiting()
+                for key, _ in heard:
                     slot = key.data
-                    line = slot.process.stdout.readline()
-                    if line.endswith("\n"):  # a part of a line is the last word of a killed one
-                        reply = json.loads(line)
-                        slot.task = None
-                        done += 1
-                        if reply["error"]:
-                            errors[reply["task"]] = reply["error"]
-                        progress(done, total)
-                        self._give(slot, phase, waiting)
-                        continue
                     selector.unregister(key.fileobj)
-                    code = slot.process.wait()
-                    if slot.task is not None:
-                        died[slot.task] = _ending(code, slot.log)
-                    slot.process.stdout.close()
-                    fresh = self._start(phase)
-                    self.slots[self.slots.index(slot)] = fresh
-                    slots[slots.index(slot)] = fresh
-                    selector.register(fresh.process.stdout or 0, selectors.EVENT_READ, fresh)
-                    self._give(fresh, phase, waiting)
+                    line = slot.process.stdout.readline()
+                    if not line.endswith("\n"):  # a part of a line: last word of a killed one
+                        died[slot.given] = self._ending(slot)
+                        continue
+                    reply = json.loads(line)
+                    slot.given = None
+                    work.ended(reply["phase"], reply["task"], reply["error"])
         return died
 
-    def _give(self, slot: _Slot, phase: str, waiting: list[int]) -> None:
-        if not waiting:
-            return
-        slot.task = waiting.pop()
+    def _hand_out(
+        self, source: Callable[[], Given | None], width: int, selector: selectors.BaseSelector
+    ) -> bool:
+        """Gives tasks to at most `width` slots. Returns whether any has one now."""
+        while sum(slot.given is not None for slot in self.slots) < width:
+            given = source()
+            if given is None:
+                break
+            slot = self._slot(given[0])
+            slot.given = given
+            self._give(slot, given)
+            selector.register(slot.process.stdout or 0, selectors.EVENT_READ, slot)
+        return any(slot.given is not None for slot in self.slots)
+
+    def _slot(self, phase: str) -> _Slot:
+        """One without a task, for a task of a phase."""
+        idle = [slot for slot in self.slots if slot.given is None]
+        if self.workers > 1 and self._open(phase):
+            self._end([slot for slot in idle if slot.phase != phase])
+            idle = [slot for slot in idle if slot.phase == phase]
+        if not idle:
+            self.slots.append(self._start(phase))
+        slot = idle[0] if idle else self.slots[-1]
+        slot.phase = phase
+        return slot
+
+    def _give(self, slot: _Slot, given: Given) -> None:
         if slot.process.stdin is None:
             raise TaskError("a worker has no standard input")
         try:
-            slot.process.stdin.write(f"{phase} {slot.task}\n")
+            slot.process.stdin.write(f"{given[0]} {given[1]}\n")
             slot.process.stdin.flush()
         except BrokenPipeError:
             return  # it died: its closed standard output is seen by the selector
 
+    def _ending(self, slot: _Slot) -> str:
+        """Takes leave of a slot whose process has died; returns how, and the last line that it
+        wrote to its log."""
+        code = slot.process.wait()
+        if slot.process.stdout is not None:
+            slot.process.stdout.close()
+        self.slots.remove(slot)
+        ending = f"exit code {code}"
+        if code < 0:
+            try:
+                ending = f"killed by {signal.Signals(-code).name}"
+            except ValueError:
+                ending = f"killed by signal {-code}"
+        lines = slot.log.read_bytes()[-2000:].decode("utf-8", "replace").strip().splitlines()
+        return f"{ending}; last in its log: {lines[-1][:300]}" if lines else ending
+
 
 def _environment() -> dict[str, str]:
     return {**os.environ, **_THREADS, PARENT_VARIABLE: str(os.getpid())}
-
-
-def _ending(code: int, log: Path) -> str:
-    """How a process ended, and the last line that it wrote to its log."""
-    ending = f"exit code {code}"
-    if code < 0:
-        try:
-            ending = f"killed by {signal.Signals(-code).name}"
-        except ValueError:
-            ending = f"killed by signal {-code}"
-    lines = log.read_bytes()[-2000:].decode("utf-8", "replace").strip().splitlines()
-    return f"{ending}; last in its log: {lines[-1][:300]}" if lines else ending

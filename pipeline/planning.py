@@ -21,10 +21,11 @@ from .errors import ConfigError, CorpusmillError, InputError, IntegrityError
 from .identity import canonical, fingerprint, pretty
 from .input_files import place
 from .inputs import cut_tasks, list_inputs
+from .needs import Needs, needs_of
 from .params import encode, list_assets, map_assets
 from .recipe import Recipe, Step
 from .registry import build, pin_versions
-from .stage import InputFile
+from .stage import InputFile, Reads
 
 SCHEMA = "corpusmill/plan/1"
 
@@ -50,6 +51,9 @@ class Phase:
     method: str | None = None
     upstream: tuple[str, ...] = ()
     """Names of the earlier phases that tasks may read."""
+    reads: Reads = "anything"
+    own_verdicts: bool = False
+    """aux: both as in `AuxPhase`."""
 
     @property
     def folder(self) -> str:
@@ -117,6 +121,11 @@ class Plan:
     def known_digest(self, source: str, relative: str) -> str | None:
         """The sha256 that an input file must have, where that was known when it was listed."""
         return self._digests.get((source, relative))
+
+    @cached_property
+    def needs(self) -> dict[str, Needs]:
+        """What must be there before tasks of each phase begin, by its name."""
+        return needs_of(self.phases)
 
     @cached_property
     def _digests(self) -> dict[tuple[str, str], str]:
@@ -364,6 +373,7 @@ def _phases(
             phases.append(Phase(
                 name, "aux", key(["aux", what, aux.name], ups), count,
                 step=step.id, aux=aux.name, method=aux.method, upstream=tuple(ups),
+                reads=aux.reads, own_verdicts=aux.own_verdicts,
             ))  # fmt: skip
             names.append(name)
         return names

@@ -15,7 +15,6 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from .backends import LOST
 from .errors import ConfigError, TaskError
 from .local import STOP_SECONDS, usable_cores
 from .ray_slot import RaySlot
+from .work import Given, Work
 
 ADDRESS_VARIABLE = "RAY_ADDRESS"
 TRIES = 3
@@ -97,24 +97,20 @@ class RayBackend:
         slot = self._ray.remote(num_cpus=1, max_restarts=0)(RaySlot).remote(str(self.root))
         self._starting[slot.ready.remote(self.plan_id)] = slot
 
-    def run(
-        self, phase: str, tasks: Sequence[int], progress: Callable[[int, int], None]
-    ) -> dict[int, str]:
+    def run(self, work: Work) -> None:
         """See `Backend.run`. Raises TaskError when no worker is left and none can be started."""
-        waiting = sorted(tasks, reverse=True)
-        total, idle = len(waiting), list(self._slots)
-        busy: dict[Any, tuple[Any, int]] = {}
-        tries: Counter[int] = Counter()
-        errors: dict[int, str] = {}
+        idle = list(self._slots)
+        busy: dict[Any, tuple[Any, Given]] = {}
+        tries: Counter[Given] = Counter()
         until = time.monotonic() + START_SECONDS
-        while waiting or busy:
-            while waiting and idle:
-                slot, task = idle.pop(), waiting.pop()
-                tries[task] += 1
-                busy[slot.run.remote(phase, task)] = (slot, task)
+        while busy or work.more():
+            while idle and (given := work.next()) is not None:
+                slot = idle.pop()
+                tries[given] += 1
+                busy[slot.run.remote(*given)] = (slot, given)
             self._need_workers(until)
-            answers = [*busy, *self._starting]
-            for answer in self._ray.wait(answers, num_returns=1, timeout=1.0)[0]:
+            heard = self._ray.wait([*busy, *self._starting], num_returns=1, timeout=1.0)[0]
+            for answer in heard:
                 if answer in self._starting:
                     idle += self._started(answer)
                     continue
@@ -127,13 +123,12 @@ class RayBackend:
                     self._ray.kill(slot)  # it may only seem lost
                     self._start()
                     if tries[task] < TRIES:
-                        waiting.append(task)
+                        work.again(*task)
                         continue
                     error = f"{LOST} {TRIES} times: {error}"
-                if error:
-                    errors[task] = error
-                progress(total - len(waiting) - len(busy), total)
-        return errors
+                work.ended(*task, error or None)
+            if not heard:
+                work.waiting()
 
     def _started(self, answer: Any) -> list[Any]:
         """The slot of an answer if it is ready for work."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from .local import LocalBackend
 from .planning import Plan
+from .work import Lot, Work
 
 
 class RaySlot:
@@ -33,7 +34,9 @@ class RaySlot:
 
     def run(self, phase: str, task: int) -> str | None:
         """Runs one task; returns its error text. A child that dies is replaced once."""
-        return self.backend.run(phase, [task], lambda done, total: None).get(task)
+        alone = Work([Lot(phase, [task])])
+        self.backend.run(alone)
+        return alone.errors.get((phase, task))
 
     def close(self) -> None:
         """Ends the child."""

@@ -13,16 +13,18 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from .backends import Backend, BackendName, left_no_record, workers_on
-from .commits import PhaseFolder, missing_tasks, put_failure, write_seal
-from .durable import fault_point, remove_tree, write_atomic
+from .commits import missing_tasks, put_failure
+from .durable import remove_tree, sync_folder, write_atomic
 from .engine import RunFolder
 from .errors import ConfigError, TaskError
 from .identity import pretty
 from .ledger import build_ledger, guard_phase, guard_sources
+from .needs import groups_of
 from .planning import Phase, Plan, make_plan
 from .progress import Progress, quiet
 from .publish import publish
 from .recipe import Recipe
+from .work import Given, Lot, Work
 
 SUBMISSION = "slurm.json"
 """In a run folder: what was submitted to Slurm."""
@@ -128,9 +130,8 @@ def run_plan(root: Path, plan: Plan, workers: Backend, progress: Progress) -> Ru
     folder = RunFolder(root, plan)
     reopen_cleaned(folder)
     with workers as backend:
-        for phase in plan.phases:
-            run_phase(folder, phase, backend, progress)
-            guard(folder, phase)
+        for group in groups_of(plan.phases, plan.needs):
+            run_group(folder, group, backend, progress)
     return finish(folder)
 
 
@@ -161,41 +162,72 @@ def reopen_cleaned(folder: RunFolder) -> None:
             needed |= set(phase.upstream)
 
 
-def try_tasks(
-    place: PhaseFolder, phase: Phase, tasks: Sequence[int], backend: Backend,
-    tick: Callable[[int, int], None],
-) -> dict[int, str]:  # fmt: skip
-    """Runs tasks; returns the error texts of those that failed, each of which has a record."""
-    errors = backend.run(phase.name, tasks, tick)
-    for task, text in errors.items():
+def run_lots(
+    folder: RunFolder, lots: Sequence[Lot], backend: Backend, progress: Progress | None = None
+) -> dict[Given, str]:
+    """Runs tasks; returns the error texts of those that failed, each of which has a record. With
+    `progress`, phases of which all tasks have committed are sealed, and their guards applied."""
+
+    def failed(phase: str, task: int, text: str) -> None:
         if left_no_record(text):
-            put_failure(place, phase.name, task, "WorkerDied", text)
-    return errors
+            place = folder.phase_folder(folder.plan.phase(phase))
+            put_failure(place, phase, task, "WorkerDied", text)
 
-
-def run_phase(folder: RunFolder, phase: Phase, backend: Backend, progress: Progress) -> None:
-    """Runs what is missing of a phase and seals it. Raises TaskError if a task failed."""
-    place = folder.phase_folder(phase)
-    if place.seal().exists():
-        folder.seal(phase.name)  # checks that it is the seal of this key
-        progress.line(f"{phase.name}: done before")
-        return
-    shutil.rmtree(place.root / "tmp", ignore_errors=True)  # attempts of a run that died
-    missing = missing_tasks(place, phase.tasks)
-    progress.begin()
-    if missing:
-        errors = try_tasks(
-            place, phase, missing, backend,
-            lambda done, total: progress.tick(phase.name, done, total),
+    if progress is None:
+        work = Work(lots, failed=failed)
+    else:
+        work = Work(
+            lots, failed=failed, tick=progress.tick,
+            close=lambda phase: close_phase(folder, folder.plan.phase(phase), progress),
         )  # fmt: skip
-        if errors:
-            first = min(errors)
-            raise TaskError(
-                f"{len(errors)} of {phase.tasks} tasks of {phase.name} failed; task {first}: "
-                f"{errors[first]}",
-                hint=f"the records are in {place.failures()}; running again retries them",
-            )
-    fault_point("seal")
-    write_seal(place, phase.name, phase.key, phase.tasks)
+    work.start()
+    backend.run(work)
+    return work.errors
+
+
+def close_phase(folder: RunFolder, phase: Phase, progress: Progress) -> None:
+    """Seals a phase of which all tasks have committed and applies its guards."""
+    progress.begin(phase.name)
+    folder.close(phase)
     progress.end(phase.name, phase.tasks)
-    shutil.rmtree(place.root / "tmp", ignore_errors=True)
+    shutil.rmtree(folder.phase_folder(phase).root / "tmp", ignore_errors=True)
+    guard(folder, phase)
+
+
+def run_group(
+    folder: RunFolder, group: Sequence[Phase], backend: Backend, progress: Progress
+) -> None:
+    """Runs what is missing of phases of which tasks may run at the same time, and seals them.
+    Raises TaskError if a task failed."""
+    lots = []
+    for phase in group:
+        place = folder.phase_folder(phase)
+        if place.seal().exists():
+            folder.seal(phase.name)  # checks that it is the seal of this key
+            progress.line(f"{phase.name}: done before")
+            guard(folder, phase)
+            continue
+        shutil.rmtree(place.root / "tmp", ignore_errors=True)  # attempts of a run that died
+        drop_stale(folder, phase)
+        missing = missing_tasks(place, phase.tasks)
+        lots.append(Lot(phase.name, missing, folder.plan.needs[phase.name]))
+    errors = run_lots(folder, lots, backend, progress)
+    if errors:
+        name, first = min(errors)
+        failed = folder.plan.phase(name)
+        count = sum(phase == name for phase, _ in errors)
+        raise TaskError(
+            f"{count} of {failed.tasks} tasks of {name} failed; task {first}: "
+            f"{errors[name, first]}",
+            hint=f"the records are in {folder.phase_folder(failed).failures()}; running again "
+            "retries them",
+        )
+
+
+def drop_stale(folder: RunFolder, phase: Phase) -> None:
+    """Removes the records of tasks that began after a commit that is no longer there: they are
+    missing again."""
+    for task in folder.stale(phase):
+        record = folder.phase_folder(phase).commit(task)
+        record.unlink()
+        sync_folder(record.parent)

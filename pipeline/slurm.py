@@ -19,11 +19,12 @@ from .durable import write_atomic
 from .engine import RunFolder
 from .errors import ConfigError, CorpusmillError, TaskError
 from .ledger import build_ledger
+from .needs import groups_of
 from .planning import Phase, Plan, make_plan
 from .profile import Profile, memory_kilobytes, time_seconds
 from .progress import Progress, quiet
 from .recipe import Recipe
-from .running import RunResult, guard, put_plan, reopen_cleaned, run_lock
+from .running import RunResult, drop_stale, guard, put_plan, reopen_cleaned, run_lock
 from .slurm_calls import (
     cancel,
     max_array_size,
@@ -83,7 +84,8 @@ class Submission:
 
 
 def to_do(folder: RunFolder) -> list[tuple[Phase, list[int]]]:
-    """Phases that are not sealed, with the tasks that have not committed. Applies the guards of
+    """Phases that are not sealed, with the tasks that have not committed, or whose commit was made
+    from one that is no longer there. Applies the guards of
     those that are: a changed recipe may have narrower ones. Raises StageError."""
     found = []
     for phase in folder.plan.phases:
@@ -92,7 +94,8 @@ def to_do(folder: RunFolder) -> list[tuple[Phase, list[int]]]:
             folder.seal(phase.name)  # checks that it is the seal of this key
             guard(folder, phase)
         else:
-            found.append((phase, missing_tasks(place, phase.tasks)))
+            missing = missing_tasks(place, phase.tasks)
+            found.append((phase, sorted([*missing, *folder.stale(phase)])))
     return found
 
 
@@ -144,6 +147,9 @@ def _submit(
     """Writes the scripts of a new round and submits its jobs; the caller holds the run folder."""
     root, plan, profile = folder.root, folder.plan, record.profile
     reopen_cleaned(folder)
+    for phase in plan.phases:
+        if not folder.phase_folder(phase).seal().exists():
+            drop_stale(folder, phase)
     warm_kernels()  # once, not in each job
     number = len(record.rounds) + 1
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -162,7 +168,7 @@ def _submit(
     ids: dict[str, str] = {}
     try:
         _send(made, profile, place, ids, record, root)
-        release([ids[j.key] for j in made.jobs if not (j.after_ok or j.after_any)])
+        release([ids[j.key] for j in made.jobs if not j.after])
     except BaseException as error:
         taken_back = _take_back(this, place.prefix, list(ids.values()))
         this.state = REFUSED
@@ -185,7 +191,7 @@ def _send(
         record.rounds[-1].jobs.append({
             "id": ids[job.key], "key": job.key, "role": job.role, "phase": job.phase,
             "elements": job.elements, "first": job.first, "after_ok": list(job.after_ok),
-            "after_any": list(job.after_any),
+            "after_any": list(job.after_any), "after_corr": list(job.after_corr),
         })  # fmt: skip
         record.save(root)
 
@@ -286,12 +292,11 @@ def wait(root: Path, plan: Plan, progress: Progress) -> None:
     record = load_record(root)
     pause, said, heard = POLL_FIRST, "", time.monotonic()
     phases = list(plan.phases)
-    progress.begin()
     while True:
-        while phases and folder.phase_folder(phases[0]).seal().exists():
-            progress.line(f"{phases[0].name}: sealed")
-            phases.pop(0)
-            progress.begin()
+        for phase in [p for p in phases if folder.phase_folder(p).seal().exists()]:
+            progress.line(f"{phase.name}: sealed")
+            progress.forget(phase.name)
+            phases.remove(phase)
             pause = POLL_FIRST
         try:
             live = live_jobs(root, record)
@@ -306,10 +311,7 @@ def wait(root: Path, plan: Plan, progress: Progress) -> None:
             continue
         if not live:
             return
-        if phases:
-            total = phases[0].tasks
-            missing = missing_tasks(folder.phase_folder(phases[0]), total)
-            progress.tick(phases[0].name, total - len(missing), total)
+        _tick(folder, phases, progress)
         reasons = sorted({
             j.reason for j in live if j.state == "PENDING" and j.reason not in _USUAL
         })  # fmt: skip
@@ -318,6 +320,16 @@ def wait(root: Path, plan: Plan, progress: Progress) -> None:
             progress.line(f"the queue says: {said}" if said else "the queue moves again")
         time.sleep(pause)
         pause = min(pause * 1.5, POLL_LAST)
+
+
+def _tick(folder: RunFolder, left: Sequence[Phase], progress: Progress) -> None:
+    """Says how far the phases are of which tasks may run now, of those that are not sealed."""
+    groups = groups_of(folder.plan.phases, folder.plan.needs)
+    first = next((group for group in groups if any(phase in left for phase in group)), [])
+    for phase in first:
+        done = phase.tasks - len(missing_tasks(folder.phase_folder(phase), phase.tasks))
+        if phase in left and (done or phase is left[0]):
+            progress.tick(phase.name, done, phase.tasks)
 
 
 def run(

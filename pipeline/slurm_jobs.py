@@ -4,7 +4,9 @@ is submitted and nothing is written here.
 For each phase that is not sealed: arrays of elements (each runs a line of the phase's list of
 tasks), then one job that seals it. That job depends on every array of the phase, whatever their
 end (`afterany`; it looks itself whether all tasks have committed), and all jobs of a phase depend
-on the seal before (`afterok`). The last job publishes.
+on the seal before (`afterok`); or, where a task needs only the one of its own number in a phase
+before (`corpusmill.pipeline.needs`), each element on the one of its number (`aftercorr`), and the
+seal alone on the seals before. The last job publishes.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import ConfigError
+from .needs import groups_of
 from .planning import Phase, Plan
 from .profile import Profile, memory_text, time_text
 
@@ -45,6 +48,16 @@ class Job:
     """Line of the list of tasks that element 0 runs, from 0."""
     after_ok: tuple[str, ...] = ()
     after_any: tuple[str, ...] = ()
+    after_corr: tuple[str, ...] = ()
+    """An array: each element waits for the one of the same number."""
+
+    @property
+    def after(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """What it waits for, by the words of sbatch; those without jobs are left out."""
+        every = (
+            ("afterok", self.after_ok), ("aftercorr", self.after_corr), ("afterany", self.after_any)
+        )  # fmt: skip
+        return tuple((word, keys) for word, keys in every if keys)
 
     def log(self) -> str:
         """Where its output goes, relative to the round's folder, as sbatch spells it."""
@@ -131,16 +144,18 @@ def make_round(
     to `limit` elements."""
     jobs: list[Job] = []
     files: dict[str, str] = {}
-    before: tuple[str, ...] = ()
+    waits, last = _dependencies(plan, todo, profile, limit)
     for phase, missing in todo:
-        group = profile.group(phase.name)
-        lines = [spans(missing[i : i + group]) for i in range(0, len(missing), group)]
+        lines, after = _elements(phase, missing, profile), waits[phase.name]
         arrays = []
         script = f"{phase.name}.sh"
         for first in range(0, len(lines), limit):
             key = f"{phase.name}.{first}"
             elements = min(limit, len(lines) - first)
-            jobs.append(Job(key, "tasks", phase.name, script, elements, first, after_ok=before))
+            jobs.append(Job(
+                key, "tasks", phase.name, script, elements, first, after_ok=after.tasks_ok,
+                after_corr=after.tasks_corr,
+            ))  # fmt: skip
             arrays.append(key)
         if lines:
             files[list_name(phase)] = "".join(f"{line}\n" for line in lines)
@@ -150,14 +165,67 @@ def make_round(
             plan, f"{phase.name}-{SEAL}", profile, SEAL, place,
             [phase.name, SEAL, "--wait", str(profile.seal_wait)],
         )  # fmt: skip
-        jobs.append(
-            Job(seal, SEAL, phase.name, f"{seal}.sh", after_ok=before, after_any=tuple(arrays))
-        )
-        before = (seal,)
+        jobs.append(Job(
+            seal, SEAL, phase.name, f"{seal}.sh", after_ok=after.seal_ok, after_any=tuple(arrays)
+        ))  # fmt: skip
     words = [PUBLISH, *(["--upload", shlex.quote(place.upload)] if place.upload else [])]
     files[f"{PUBLISH}.sh"] = _small_script(plan, PUBLISH, profile, PUBLISH, place, words)
-    jobs.append(Job(PUBLISH, PUBLISH, "", f"{PUBLISH}.sh", after_ok=before))
+    jobs.append(Job(PUBLISH, PUBLISH, "", f"{PUBLISH}.sh", after_ok=last))
     return Round(tuple(jobs), files)
+
+
+def _elements(phase: Phase, missing: Sequence[int], profile: Profile) -> list[str]:
+    """The phase's list of tasks: those of one element a line."""
+    group = profile.group(phase.name)
+    return [spans(missing[i : i + group]) for i in range(0, len(missing), group)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Waits:
+    """Jobs that those of one phase wait for, by their keys."""
+
+    tasks_ok: tuple[str, ...]
+    seal_ok: tuple[str, ...]
+    tasks_corr: tuple[str, ...] = ()
+
+
+def _dependencies(
+    plan: Plan, todo: Sequence[tuple[Phase, Sequence[int]]], profile: Profile, limit: int
+) -> tuple[dict[str, _Waits], tuple[str, ...]]:
+    """What the jobs of each phase wait for, by its name, and what the last job waits for.
+
+    Everything waits for all seals before, except where `plan.needs` allows more: then what needs
+    nothing waits for what its group waits for, and elements wait for those of the same number.
+    """
+    missing = {phase.name: tasks for phase, tasks in todo}
+    found: dict[str, _Waits] = {}
+    seals: tuple[str, ...] = ()
+    for group in groups_of(plan.phases, plan.needs):
+        start = seals
+        for phase in (one for one in group if one.name in missing):
+            needs = plan.needs[phase.name]
+            waits = _Waits(seals, seals)
+            if needs.own in missing and _pairs(
+                plan.phase(needs.own), phase, missing, profile, limit
+            ):
+                others = tuple(f"{name}.{SEAL}" for name in needs.sealed if name in missing)
+                waits = _Waits(others, seals, (f"{needs.own}.0",))
+            elif phase.reads == "nothing":
+                waits = _Waits(start, start)
+            found[phase.name] = waits
+            seal = f"{phase.name}.{SEAL}"
+            seals = (seal,) if waits.seal_ok == seals else (*seals, seal)
+    return found, seals
+
+
+def _pairs(
+    first: Phase, second: Phase, missing: Mapping[str, Sequence[int]], profile: Profile, limit: int
+) -> bool:
+    """Whether elements of the same number have the same tasks: both phases are whole, cut alike,
+    and one array each."""
+    whole = all(len(missing[phase.name]) == phase.tasks for phase in (first, second))
+    alike = profile.group(first.name) == profile.group(second.name)
+    return whole and alike and len(_elements(first, missing[first.name], profile)) <= limit
 
 
 def options(job: Job, ids: Mapping[str, str], profile: Profile, folder: Path) -> list[str]:
@@ -167,11 +235,7 @@ def options(job: Job, ids: Mapping[str, str], profile: Profile, folder: Path) ->
     if job.elements:
         most = f"%{profile.max_running}" if profile.max_running else ""
         given.append(f"--array=0-{job.elements - 1}{most}")
-    parts = [
-        ":".join([word, *(ids[k] for k in keys)])
-        for word, keys in (("afterok", job.after_ok), ("afterany", job.after_any))
-        if keys
-    ]
+    parts = [":".join([word, *(ids[k] for k in keys)]) for word, keys in job.after]
     given.append(f"--dependency={','.join(parts)}" if parts else "--hold")
     return given
 
@@ -186,7 +250,7 @@ def graph_lines(jobs: Sequence[Job], ids: Mapping[str, str] | None = None) -> li
     lines = []
     for job in jobs:
         size = f"array of {job.elements}" if job.elements else "one job"
-        waits = [f"afterok {k}" for k in job.after_ok] + [f"afterany {k}" for k in job.after_any]
+        waits = [f"{word} {key}" for word, keys in job.after for key in keys]
         name = f"{job.key} ({ids[job.key]})" if ids else job.key
         lines.append(f"{name}: {size}" + (f", {', '.join(waits)}" if waits else ""))
     return lines

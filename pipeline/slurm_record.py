@@ -47,7 +47,8 @@ class RoundRecord:
     needs: dict[str, Needs] = field(default_factory=dict)
     """Resources of phases, where not those of the profile."""
     jobs: list[dict[str, Any]] = field(default_factory=list)
-    """``{"id", "key", "role", "phase", "elements", "first", "after_ok", "after_any"}``."""
+    """``{"id", "key", "role", "phase", "elements", "first", "after_ok", "after_any",
+    "after_corr"}``."""
 
     def place(self, root: Path) -> Place:
         return Place(root, root / "slurm" / f"round-{self.number}", self.token, self.upload)

@@ -7,13 +7,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from .commits import PhaseFolder, missing_tasks, write_seal
-from .durable import fault_point
+from .commits import PhaseFolder, missing_tasks
 from .engine import SEAL_WAIT_SECONDS, RunFolder
 from .errors import TaskError
 from .local import LocalBackend
 from .planning import Phase, Plan
-from .running import finish, guard, run_lock, try_tasks
+from .running import finish, guard, run_lock, run_lots
+from .work import Lot
 
 LOCK_WAIT_SECONDS = 300.0
 """How long the last job waits for a submission that still holds the run folder."""
@@ -27,7 +27,8 @@ def run_element(
     A worker that dies (memory, native crash) takes nobody with it. Raises TaskError if a task
     failed; each failure has a record by then.
     """
-    place = RunFolder(root, plan).phase_folder(phase)
+    folder = RunFolder(root, plan)
+    place = folder.phase_folder(phase)
     todo = [t for t in tasks if not place.commit(t).exists()]
     print(f"{phase.name}: {len(todo)} of {len(tasks)} tasks to do", file=sys.stderr, flush=True)
     if not todo:
@@ -35,12 +36,12 @@ def run_element(
     width = min(workers, len(todo))
     prefix = None if log is None else Path(log)
     with LocalBackend(root, width, prefix) as backend:
-        errors = try_tasks(place, phase, todo, backend, lambda done, total: None)
+        errors = run_lots(folder, [Lot(phase.name, todo)], backend)
     for path in sorted(prefix.parent.glob(f"{prefix.name}.worker-*.log")) if prefix else []:
         if path.stat().st_size == 0:
             path.unlink()
     if errors:
-        raise TaskError("; ".join(f"task {t}: {errors[t]}" for t in sorted(errors)))
+        raise TaskError("; ".join(f"task {t}: {text}" for (_, t), text in sorted(errors.items())))
 
 
 def failed_tasks(place: PhaseFolder) -> set[int]:
@@ -71,8 +72,7 @@ def seal_phase(root: Path, plan: Plan, phase: Phase, wait: float = SEAL_WAIT_SEC
                 f"first is {missing[0]}",
                 hint="`corpusmill status RUN` says why; `corpusmill retry RUN` tries them again",
             )
-        fault_point("seal")
-        write_seal(place, phase.name, phase.key, phase.tasks)
+        folder.close(phase, wait=wait)
     guard(folder, phase)
 
 

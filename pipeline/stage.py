@@ -173,6 +173,9 @@ class Source:
         return None
 
 
+Reads = Literal["anything", "own documents", "nothing"]
+
+
 @dataclass(frozen=True)
 class AuxPhase:
     """A phase of a barrier or sink beside the document phases.
@@ -182,12 +185,20 @@ class AuxPhase:
     `depends` names a method without arguments that gives, as plain values, all of the stage's
     parameters that the phase depends on, so that its result outlives a change of the others;
     without it the phase depends on all of them.
+
+    `reads` says what a task reads, beside the files of other steps (`TaskContext.stage_files`):
+    "own documents" are those of its partition, "nothing" also excludes those files. With
+    `own_verdicts` a task writes all verdicts on the documents of its own partition, and no other
+    rows. By both the engine knows which tasks need not wait for a whole phase; it refuses what
+    goes beyond them.
     """
 
     name: str
     tasks: Literal["partitions", "one"]
     method: str
     depends: str | None = None
+    reads: Reads = "anything"
+    own_verdicts: bool = False
 
 
 class Barrier:
@@ -257,5 +268,5 @@ AnyStage = Stage | Source | Barrier | Sink
 
 __all__ = [
     "AnyStage", "Asset", "AuxPhase", "Barrier", "Document", "InputFile", "Kind", "NoParams",
-    "Outcome", "Page", "Record", "Scalar", "Side", "SignalType", "Sink", "Source", "Stage",
+    "Outcome", "Page", "Reads", "Record", "Scalar", "Side", "SignalType", "Sink", "Source", "Stage",
 ]  # fmt: skip

@@ -32,6 +32,7 @@ from .registry import build, room_module
 from .stage import InputFile, Stage
 from .stopping import Stopped
 from .tables import document_table, documents, reject_table
+from .upstream import Upstream
 
 READ_STEP = "read"
 SAMPLE_STEP = "sample"
@@ -147,7 +148,9 @@ class Worker:
         with Attempt(folder, phase.name, phase.key, task, plan.partitions) as attempt:
             first = not phase.upstream
             inputs = self._read_inputs(task, chain, attempt) if first else None
-            source = inputs if inputs is not None else self._read_partition(phase, task, chain)
+            before = Upstream(self.run, phase, task, SEAL_WAIT_SECONDS)
+            attempt.commit.upstream = before.content()
+            source = inputs if inputs is not None else self._read_partition(phase, before, chain)
             for group in batches(source, int(plan.data["layout"]["batch_bytes"])):
                 live = chain.run(group)
                 docs = []
@@ -184,34 +187,35 @@ class Worker:
         for name, (table, hashes) in step.made.emit(docs).items():
             attempt.write(f"{step.id}.{name}", table, hashes)
 
-    def _read_partition(self, phase: Phase, task: int, chain: Chain) -> Iterator[Live]:
+    def _read_partition(self, phase: Phase, before: Upstream, chain: Chain) -> Iterator[Live]:
         import pyarrow as pa
 
         upstream = phase.upstream[0]
         signals = self._signal_types(self.plan.phase(upstream))
-        pieces = self.run.pieces(upstream, "docs", task, None)
+        pieces = before.pieces(upstream, "docs", before.task, None)
         whole = pa.concat_tables(list(pieces)).sort_by([("id", "ascending")])
         live = ((d, int(d.id, 16)) for d in documents(whole, signals))
         if phase.decide is None:
             yield from live
             return
         step = self._steps[phase.decide]
-        verdicts = self._verdicts(phase, phase.decide, task)
+        verdicts = self._verdicts(phase, phase.decide, before)
         for group in batches(live, int(self.plan.data["layout"]["batch_bytes"])):
             yield from chain.decide(group, step, verdicts)
 
-    def _verdicts(self, phase: Phase, step: str, task: int) -> dict[str, dict[str, Any]]:
-        for name in reversed(phase.upstream):
-            if self.plan.phase(name).step != step:
+    def _verdicts(self, phase: Phase, step: str, before: Upstream) -> dict[str, dict[str, Any]]:
+        own = self.plan.needs[phase.name].own
+        names = (own,) if own is not None else reversed(phase.upstream)
+        for name in names:
+            if self.plan.phase(name).step != step or not before.has(name, f"{step}.verdicts"):
                 continue
-            if self.run.index(name, wait=SEAL_WAIT_SECONDS).has(f"{step}.verdicts"):
-                found: dict[str, dict[str, Any]] = {}
-                for piece in self.run.pieces(name, f"{step}.verdicts", task, None):
-                    for row in piece.to_pylist():
-                        if row["id"] in found:
-                            raise StageError(f"step {step} gave two verdicts for {row['id']}")
-                        found[row["id"]] = row
-                return found
+            found: dict[str, dict[str, Any]] = {}
+            for piece in before.pieces(name, f"{step}.verdicts", before.task, None):
+                for row in piece.to_pylist():
+                    if row["id"] in found:
+                        raise StageError(f"step {step} gave two verdicts for {row['id']}")
+                    found[row["id"]] = row
+            return found
         raise StageError(f"the phases of step {step} wrote no table of verdicts")
 
     def _read_inputs(self, task: int, chain: Chain, attempt: Attempt) -> Iterator[Live]:

@@ -39,7 +39,7 @@ class Given(Sink):
     version: ClassVar[int] = 1
     pins: ClassVar[tuple[str, ...]] = ("tokenizers", "sentencepiece")
     Params: ClassVar[type] = GivenParams
-    phases: ClassVar[tuple[AuxPhase, ...]] = (AuxPhase("take", "one", "take"),)
+    phases: ClassVar[tuple[AuxPhase, ...]] = (AuxPhase("take", "one", "take", reads="nothing"),)
 
     params: GivenParams
 

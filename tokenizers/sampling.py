@@ -40,7 +40,7 @@ MOST_BYTES = 2**31 - 1
 beyond that, huggingface/tokenizers#2058); a sample below 2 GiB cannot hold more pairs."""
 
 PHASES = (
-    AuxPhase("measure", "partitions", "measure"),
+    AuxPhase("measure", "partitions", "measure", reads="own documents"),
     AuxPhase("select", "one", "select"),
     AuxPhase("collect", "partitions", "collect"),
     AuxPhase("train", "one", "train"),

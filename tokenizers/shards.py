@@ -83,7 +83,7 @@ class Shards(Sink):
     pins: ClassVar[tuple[str, ...]] = ("tokenizers", "sentencepiece", "pyarrow")
     Params: ClassVar[type] = ShardsParams
     phases: ClassVar[tuple[AuxPhase, ...]] = (
-        AuxPhase("encode", "partitions", "encode", depends="encoding"),
+        AuxPhase("encode", "partitions", "encode", depends="encoding", reads="own documents"),
         AuxPhase("mix", "one", "mix"),
         AuxPhase("place", "partitions", "place"),
         AuxPhase("write", "partitions", "write"),

@@ -109,7 +109,7 @@ class LinesDedup(Barrier):
     phases: ClassVar[tuple[AuxPhase, ...]] = (
         AuxPhase("hosts", "partitions", "hosts"),
         AuxPhase("count", "partitions", "count"),
-        AuxPhase("mark", "partitions", "mark"),
+        AuxPhase("mark", "partitions", "mark", own_verdicts=True),
         AuxPhase("tally", "one", "tally"),
     )
 

@@ -111,7 +111,7 @@ class SubstringsDedup(Barrier):
         AuxPhase("meet", "partitions", "meet"),
         AuxPhase("windows", "partitions", "windows"),
         AuxPhase("group", "partitions", "group"),
-        AuxPhase("mark", "partitions", "mark"),
+        AuxPhase("mark", "partitions", "mark", own_verdicts=True),
         AuxPhase("tally", "one", "tally"),
     )
 

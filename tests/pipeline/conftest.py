@@ -124,7 +124,6 @@ def moto() -> Iterator[str]:
 def run_here(recipe: Recipe, root: Path) -> RunFolder:
     """Every phase of a recipe in this process, without products: quick, for tests of what looks
     at a run folder."""
-    from corpusmill.pipeline.commits import write_seal
     from corpusmill.pipeline.engine import RunFolder
     from corpusmill.pipeline.planning import make_plan
     from corpusmill.pipeline.worker import Worker
@@ -136,7 +135,7 @@ def run_here(recipe: Recipe, root: Path) -> RunFolder:
     for phase in plan.phases:
         for task in range(phase.tasks):
             worker.run_task(phase, task)
-        write_seal(worker.run.phase_folder(phase), phase.name, phase.key, phase.tasks)
+        worker.run.close(phase)
     worker.close()
     return RunFolder(root, plan)
 

@@ -23,9 +23,19 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 import pyarrow.parquet  # noqa: F401 - warm
 
-from corpusmill.pipeline import attempt, cleaning, durable, planning, recipe, running, verifying
+from corpusmill.pipeline import (
+    attempt,
+    cleaning,
+    durable,
+    engine,
+    planning,
+    recipe,
+    running,
+    verifying,
+)
 from corpusmill.pipeline.errors import CorpusmillError
 from corpusmill.pipeline.stage import InputFile
+from corpusmill.pipeline.work import Work
 from corpusmill.pipeline.worker import Worker
 from corpusmill.stages.dedup import exact
 from corpusmill.stages.sources import jsonl
@@ -34,7 +44,10 @@ Job = dict[str, Any]
 
 
 class Here:
-    """A backend without processes of its own."""
+    """A backend without processes of its own. The task with the number `slow` is begun and does
+    not end before there is nothing else to do, as if others worked beside it."""
+
+    slow: int | None = None
 
     def __init__(self, backend: str, root: Path, plan_id: str, workers: int | None) -> None:
         self.root = root
@@ -45,14 +58,19 @@ class Here:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def run(self, phase: str, tasks: list[int], progress: Any) -> dict[int, str]:
+    def run(self, work: Work) -> None:
         plan = planning.Plan.load(self.root / "plan.json")
         worker = Worker(self.root, plan)
+        slow: list[tuple[str, int]] = []
         try:
-            found = {t: worker.try_task(plan.phase(phase), t) for t in tasks}
+            while (given := work.next()) is not None or slow:
+                if given is not None and given[1] == self.slow:
+                    slow.append(given)
+                    continue
+                phase, task = given or slow.pop(0)
+                work.ended(phase, task, worker.try_task(plan.phase(phase), task))
         finally:
             worker.close()
-        return {t: error for t, error in found.items() if error is not None}
 
 
 def swap(where: Any, name: str, new: Any) -> Any:
@@ -71,18 +89,23 @@ def trace_points(path: Path) -> None:
             f.write(f"{place[0]} {kind}\n")
         original(kind)
 
-    def phase_at(folder: Any, phase: Any, *rest: Any) -> None:
+    def task_at(worker: Any, phase: Any, task: int) -> Any:
         place[0] = phase.name
-        run_phase(folder, phase, *rest)
+        return try_task(worker, phase, task)
+
+    def close_at(folder: Any, phase: Any, *rest: Any) -> None:
+        place[0] = phase.name
+        close_phase(folder, phase, *rest)
 
     def publish_at(*rest: Any) -> Any:
         place[0] = "publish"
         return publish(*rest)
 
     original = durable.fault_point
-    for module in (durable, attempt, running):
+    for module in (durable, attempt, engine):
         swap(module, "fault_point", traced)
-    run_phase = swap(running, "run_phase", phase_at)
+    try_task = swap(Worker, "try_task", task_at)
+    close_phase = swap(running, "close_phase", close_at)
     publish = swap(running, "publish", publish_at)
 
 
@@ -166,17 +189,22 @@ def dies_while_removing(job: Job) -> None:
     before = swap(shutil, "rmtree", rmtree)
 
 
+def partition_0_is_slow(job: Job) -> None:
+    """Its tasks end last, and those of later phases that need not wait for them come before."""
+    swap(Here, "slow", 0)
+
+
 HOOKS: dict[str, Callable[[Job], None]] = {
     f.__name__: f
     for f in (
         other_stage_version, other_library, asset_changes_before_the_tasks,
         input_changes_while_read, setup_fails_once, loses_a_document,
-        dies_while_removing,
+        dies_while_removing, partition_0_is_slow,
     )
 }  # fmt: skip
 
 
-def work(job: Job) -> None:
+def do(job: Job) -> None:
     """What a job asks for; raises what the library raises."""
     out = Path(job["out"])
     if job.get("trace"):
@@ -202,7 +230,7 @@ def child(job: Job) -> int:
     if job.get("fault"):
         os.environ[durable.FAULT_VARIABLE] = job["fault"]
     try:
-        work(job)
+        do(job)
     except CorpusmillError as error:
         print(error, file=sys.stderr, flush=True)
         return error.exit_code
@@ -221,7 +249,7 @@ def main() -> None:
     for line in iter(sys.stdin.readline, ""):
         job = json.loads(line)
         if job["verb"] == "warm":  # imports and caches of a whole run, for all that follow
-            work({**job, "verb": "run"})
+            do({**job, "verb": "run"})
             answers.write("0\n")
             answers.flush()
             continue

@@ -49,7 +49,7 @@ def tamper(folder: RunFolder, phase: Phase, change: Callable[[dict[str, Any]], N
     path = place.commit(0)
     record = json.loads(path.read_text())
     change(record)
-    names = ("phase", "key", "task", "files", "inputs", "counts", "balances", "notes")
+    names = ("phase", "key", "task", "files", "inputs", "upstream", "counts", "balances", "notes")
     record["content"] = Commit(*(record[n] for n in names)).content()
     path.write_bytes(pretty(record))
     assert read_commit(place, 0, phase.key) is not None

@@ -24,7 +24,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_a_line_now_and_then_without_a_terminal(clock: list[float]) -> None:
     said: list[str] = []
     shown = Progress(said.append)
-    shown.begin()
+    shown.begin("01-read")
     for second in range(1, 31):
         clock[0] = 100.0 + second
         shown.tick("01-read", second // 5, 8)
@@ -55,7 +55,7 @@ def test_a_terminal_shows_one_line_that_moves(clock: list[float]) -> None:
     said: list[str] = []
     terminal = io.StringIO()
     shown = Progress(said.append, terminal)
-    shown.begin()
+    shown.begin("01-read")
     shown.tick("01-read", 0, 4)
     assert terminal.getvalue() == ""
     clock[0] += LIVE_SECONDS

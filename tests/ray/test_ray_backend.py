@@ -22,6 +22,7 @@ from corpusmill.pipeline.errors import ConfigError, TaskError
 from corpusmill.pipeline.planning import Plan, make_plan
 from corpusmill.pipeline.ray_backend import RayBackend
 from corpusmill.pipeline.ray_slot import RaySlot
+from corpusmill.pipeline.work import Lot, Work
 
 from .conftest import RECIPE
 
@@ -107,9 +108,10 @@ def ran(
     root: Path, tasks: list[int], workers: int | None = None
 ) -> tuple[dict[int, str], list[Any]]:
     seen: list[Any] = []
+    work = Work([Lot("01-read", tasks)], tick=lambda phase, done, total: seen.append((done, total)))
     with RayBackend(root, "plan", workers) as backend:
-        errors = backend.run("01-read", tasks, lambda done, total: seen.append((done, total)))
-    return errors, seen
+        backend.run(work)
+    return {task: text for (_, task), text in work.errors.items()}, seen
 
 
 def test_every_task_once_and_progress(fake: Any, tmp_path: Path) -> None:
