@@ -25,6 +25,30 @@ def load64(typing_context: Any, data: Any, at: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def store64(typing_context: Any, data: Any, at: Any, number: Any) -> Any:
+    """Writes a number over eight bytes of an array from byte `at` on, its lowest bits first.
+    Nothing checks that they are there."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        begin = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        place = builder.gep(begin, [arguments[1]])
+        builder.store(arguments[2], builder.bitcast(place, ir.IntType(64).as_pointer())).align = 1
+        return context.get_dummy_value()
+
+    return types.void(data, types.int64, types.uint64), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def zeros_below(typing_context: Any, number: Any) -> Any:
+    """How many bits of a number of 64 lie below its lowest 1; 64 of 0."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def load8(typing_context: Any, data: Any, at: Any) -> Any:
     """One byte of an array: ``data[at]`` without asking whether `at` is below 0."""
 

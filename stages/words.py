@@ -40,6 +40,7 @@ HAS_ALPHA, ALL_DIGITS, IN_UNSPACED, NON_ASCII, RUN_START, LONE = (1 << bit for b
 unspaced script; has a code point outside ASCII; first word of its unspaced run; lone character."""
 
 _MAX_BYTES = 2**31 - 1
+_BEHIND = 8
 _PLANE = 1 << 16
 _IOTA_SUBSCRIPT, _IOTA = 0x345, 0x3B9
 
@@ -239,7 +240,8 @@ def fold_pieces() -> npt.NDArray[np.uint64]:
 def encoded(
     texts: Sequence[str],
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], int]:
-    """The UTF-8 of `texts` one after the other, its bounds, and the length of the longest.
+    """The UTF-8 of `texts` one after the other, its bounds, and the length of the longest. Eight
+    bytes more lie in memory behind the last, so that kernels may read eight at a time.
 
     Raises StageError for a text of 2 GiB.
     """
@@ -248,7 +250,8 @@ def encoded(
     np.cumsum([len(part) for part in parts], out=byte_start[1:])
     longest = max(map(len, parts), default=0)
     check_length(longest)
-    return np.frombuffer(b"".join(parts), np.uint8), byte_start, longest
+    parts.append(bytes(_BEHIND))
+    return np.frombuffer(b"".join(parts), np.uint8)[:-_BEHIND], byte_start, longest
 
 
 def check_length(longest: int) -> None:

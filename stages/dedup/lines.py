@@ -38,7 +38,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -47,11 +46,12 @@ from corpusmill.pipeline.context import TaskContext, hash_of_ids
 from corpusmill.pipeline.document import Document, Drop, Outcome
 from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import AuxPhase, Barrier, Kind
-from corpusmill.stages.unicode_data import SPACE, collapse_space, tables
-from corpusmill.stages.words import LineTable, encoded, fold_pieces, lines
+from corpusmill.stages.unicode_data import collapse_space
+from corpusmill.stages.words import LineTable, encoded, lines
 
 from .guards import Counts, Shares, add, merged, read_totals, totals_of
 from .ids import join_ids, split_ids
+from .line_folds import folding
 from .sets import packed_ids, places
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class LinesDedup(Barrier):
     """Removes lines that stand in many documents of a host, or on many hosts."""
 
     name: ClassVar[str] = "dedup.lines"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     kind: ClassVar[Kind] = "barrier"
     edits_text: ClassVar[bool] = True
     Params: ClassVar[type] = LinesParams
@@ -128,17 +128,14 @@ class LinesDedup(Barrier):
         from . import lines_kernel
 
         table = lines(texts)
-        t = tables()
-        longest = int(np.diff(table.byte_start).max(initial=0))
-        room = [np.empty(longest + 32, np.uint32) for _ in range(2)]
         count = len(table.start)
+        longest = int(np.diff(table.byte_start).max(initial=0))
         unit, start = np.empty(count, np.int64), np.empty(len(texts) + 1, np.int64)
         hashes, chars = np.empty(count, np.uint64), np.empty(count, np.int64)
         n = lines_kernel.units(
             table.data, table.byte_start, table.doc_start, table.text_start, table.text_end,
-            table.chars, self.params.unit == "paragraph",
-            t.flags, t.ccc, t.fold, t.offsets, t.pool, fold_pieces(), *room,
-            np.empty(257, np.int64), unit, start, hashes, chars,
+            self.params.unit == "paragraph", *folding(longest),
+            unit, start, hashes, chars,
         )  # fmt: skip
         return Units(table, unit, start, hashes[:n], chars[:n])
 
@@ -147,15 +144,12 @@ class LinesDedup(Barrier):
         from . import lines_kernel
 
         data, byte_start, longest = encoded(texts)
-        t = tables()
-        room = [np.empty(longest + 32, np.uint32) for _ in range(2)]
         most = len(data) // 2 + len(texts)  # a unit needs a byte, and one between it and the next
         start = np.empty(len(texts) + 1, np.int64)
         hashes, chars = np.empty(most, np.uint64), np.empty(most, np.int64)
         n = lines_kernel.unit_hashes(
-            data, byte_start, self.params.unit == "paragraph",
-            t.flags, t.ccc, t.fold, t.offsets, t.pool, fold_pieces(), _ascii_low(), *room,
-            np.empty(257, np.int64), start, hashes, chars,
+            data, byte_start, self.params.unit == "paragraph", *folding(longest),
+            start, hashes, chars,
         )  # fmt: skip
         return start, hashes[:n], chars[:n]
 
@@ -399,16 +393,6 @@ def without(text: str, spans: Sequence[int]) -> str:
         at = end
     kept.append(text[at:])
     return "".join(kept)
-
-
-@lru_cache(maxsize=1)
-def _ascii_low() -> npt.NDArray[np.uint16]:
-    low = np.zeros(256, np.uint16)
-    blank = tables().flags[:128] & SPACE
-    for byte in range(1, 128):
-        if byte not in b"\r\n":
-            low[byte] = ord(chr(byte).lower()) | (0 if blank[byte] else 0x100)
-    return low
 
 
 def host_hash(doc: Document) -> int:

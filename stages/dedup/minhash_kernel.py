@@ -6,7 +6,8 @@ import numpy as np
 from numba import types
 
 from corpusmill.stages.compiled import array, kernel, out
-from corpusmill.stages.words_kernel import ALL_DIGITS, mix, tokenise
+from corpusmill.stages.fold_kernel import mix
+from corpusmill.stages.words_kernel import ALL_DIGITS, tokenise
 
 _U8, _U16, _U32, _U64 = types.uint8, types.uint16, types.uint32, types.uint64
 _I64, _BOOL = types.int64, types.boolean

@@ -11,7 +11,7 @@ import numpy as np
 from numba import types
 
 from corpusmill.stages.compiled import array, kernel, out
-from corpusmill.stages.words_kernel import mix
+from corpusmill.stages.fold_kernel import mix
 
 _U64, _I64, _U8 = types.uint64, types.int64, types.uint8
 

@@ -10,8 +10,8 @@ import numpy as np
 from numba import types
 
 from corpusmill.stages.compiled import array, kernel, out
+from corpusmill.stages.fold_kernel import mix, step
 from corpusmill.stages.unicode_data import ALPHA, PUNCT
-from corpusmill.stages.words_kernel import mix, step
 
 from .text_kernel import largest, table_size
 

@@ -1,6 +1,6 @@
 """The compiled loops behind `corpusmill.stages.measure.text_tables`. Import inside functions only.
 
-The input is that of `corpusmill.stages.words_kernel`: UTF-8 in which only surrogates may be
+The input is that of `corpusmill.stages.fold_kernel`: UTF-8 in which only surrogates may be
 invalid.
 """
 
@@ -10,8 +10,8 @@ import numpy as np
 from numba import types
 
 from corpusmill.stages.compiled import array, kernel, out
+from corpusmill.stages.fold_kernel import decode as decode_wide
 from corpusmill.stages.unicode_data import ALPHA, SPACE, WORD
-from corpusmill.stages.words_kernel import decode as decode_wide
 
 from .marks import APART, BULLET, CLOSER, DASH_BULLET, DOTS, PARTS, QUOTE, TERMINAL, WIDE
 

@@ -202,6 +202,16 @@ def test_no_texts() -> None:
     assert words.lines([]).doc_start.tolist() == [0]
 
 
+def test_eight_bytes_lie_behind_what_is_encoded() -> None:
+    for texts in (["é", "", "ab"], [""], []):
+        data, starts, longest = words.encoded(texts)
+        assert data.tobytes() == "".join(texts).encode()
+        assert starts[-1] == len(data)
+        assert data.base is not None
+        assert data.base.nbytes == len(data) + 8
+        assert longest == max(map(len, map(str.encode, texts)), default=0)
+
+
 def test_fold_pieces_are_what_folds() -> None:
     pieces = words.fold_pieces()
     for char in "aAé́ßﬁǅΐ가が日ͅǖ٣٠":

@@ -8,6 +8,7 @@ import random
 from collections import Counter
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from corpusmill.pipeline.document import Document, Drop
 from corpusmill.pipeline.errors import ConfigError, StageError
 from corpusmill.stages.dedup.lines import STAGE, LinesParams, without
-from corpusmill.stages.unicode_data import fold
+from corpusmill.stages.unicode_data import IGNORABLE, fold, tables
 
 MENU = "Home | About us | Contact us"
 NOTE = "Copyright of everybody, 2026"
@@ -219,6 +220,37 @@ def test_hashes_are_those_of_the_units(texts: list[str], paragraph: bool) -> Non
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "around", ["a{}b", "9 {} Ω seven letters more", "x" * 7 + "e\u0301{}\u0323"]
+)
+def test_lines_are_equal_where_their_folded_forms_are(around: str) -> None:
+    t = tables()
+    folds = np.flatnonzero((t.fold > 0) | (t.ccc > 0) | (t.flags & IGNORABLE > 0))
+    codes = [*folds.tolist(), *range(0x20, 0x7F), *range(0x80, 0x110000, 997)]
+    written = [around.format(chr(code)).strip() for code in codes]
+    folded = [fold(line).strip() for line in written]
+    stage = STAGE(LinesParams())
+    _, hashes, chars = stage.hashes(written)
+    assert chars.tolist() == [len(line) for line in written]
+    _, again, _ = stage.hashes(folded)
+    assert hashes.tolist() == again.tolist()
+    assert len(set(hashes.tolist())) == len(set(folded)) > 4000
+
+
+def test_long_lines_are_compared_to_their_end() -> None:
+    r = random.Random(3)
+    letters = "abcdefgh ijklmnop ÉñŒж日\u0301ﬁ\U0001d400\u1ec7"
+    stage = STAGE(LinesParams())
+    for length in (900, 960, 1024, 5000):
+        line = "".join(r.choices(letters, k=length)) + "!"
+        at = r.randrange(length - 9, length)
+        other = line[:at] + "Q" + line[at + 1 :]
+        early = "Q" + line[1:]
+        _, hashes, _ = stage.hashes([line, fold(line), line.upper(), other, early])
+        assert hashes[0] == hashes[1] == hashes[2]
+        assert len(set(hashes.tolist())) == 3
+
+
 def test_the_guard(make: Any, run: Any) -> None:
     docs = [make(n, f"{MENU}\n{n}", host="h") for n in range(5)]
     run(STAGE(LinesParams(max_removed_share=0.97)), docs)
@@ -240,6 +272,6 @@ def test_verdicts_do_not_change_without_the_version(make: Any, run: Any) -> None
     verdicts, _, _ = run(STAGE(LinesParams(host_documents=6)), corpus(make))
     digest = hashlib.sha256(json.dumps(verdicts, sort_keys=True).encode()).hexdigest()
     assert (STAGE.version, digest) == (
-        2,
+        3,
         "129e1c2b976e41db2248f70f84932cc17ec17089cd652b45b5492c8d4e3dfc21",
     )
