@@ -90,7 +90,7 @@ class ExtractTiers(Stage):
     """
 
     name = "extract.tiers"
-    version = 9
+    version = 10
     kind = "map"
     pins = tuple(sorted({*LIBRARY_PINS, *CHARSET_PINS}))
     takes = "page"

@@ -1,4 +1,4 @@
-# ruff: noqa: SIM109, SIM905 - long tests compile to plain branches
+# ruff: noqa: SIM109, SIM110, SIM905 - long tests compile to plain branches
 """The attributes of one tag, as far as the block model looks at them (part of `scan`)."""
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from .columns import (
     A_NUMBER,
     A_PRUNE,
     A_SIGNATURE,
+    A_TRANSLATION,
     ARIA_HIDDEN,
     HIDDEN,
     NOT_DISPLAYED,
     ROLE_MAIN,
 )  # fmt: skip
-from .vocabulary import FNV_PRIME, FNV_START, key_of
+from .vocabulary import FNV_PRIME, FNV_START, PRUNED_BIT, key_of
 
 _int: Any = np.int64  # loads of bytes: mypy sees no scalars where the compiler does
 
@@ -39,6 +40,21 @@ _CLASS, _ID, _ROLE, _ITEMPROP, _STYLE, _HIDDEN, _ARIA, _STARTS, _VALUE = (
 _ROLE_MAIN = _name("main")
 _PRUNED_ROLES = tuple(_name(r) for r in "navigation menu contentinfo search dialog".split())
 _R0, _R1, _R2, _R3, _R4 = _PRUNED_ROLES
+_PRUNED_CLASS = 1 << PRUNED_BIT
+_HREFLANG = np.frombuffer(b"hreflang", np.uint8)
+_REL = np.frombuffer(b"rel", np.uint8)
+_ALTERNATE = np.frombuffer(b"alternate", np.uint8)
+
+
+@kernel(types.boolean(array(types.uint8), types.int64, array(types.uint8)))
+def _stands_at(data, i, word):  # type: ignore[no-untyped-def]
+    """Whether `word` stands at `i`, which may be outside of `data`."""
+    if i < 0 or i + word.shape[0] > data.shape[0]:
+        return False
+    for j in range(word.shape[0]):
+        if data[i + j] != word[j]:
+            return False
+    return True
 
 
 @kernel(
@@ -51,22 +67,30 @@ def read_attributes(  # type: ignore[no-untyped-def]
     data, i, key, wanted, class_keys, class_values, found
 ):
     """Reads from `i` (after the name) to the closing ``>``, whose place it returns; `key` is the
-    hash of the tag's name. Fills `found` (columns ``A_…``); if not `wanted`, only `A_PRUNE`."""
+    hash of the tag's name. Fills `found` (columns ``A_…``); if not `wanted`, only `A_PRUNE` and
+    `A_TRANSLATION`: whether it is a link to this page in another language."""
     n = data.shape[0]
     if not wanted:
         found[A_PRUNE] = 0
+        in_language = False
+        alternate = False
         while i < n and data[i] != 62:
             if data[i] == 61 and i + 1 < n and data[i + 1] == 34:
+                if data[i - 1] == 103 and _stands_at(data, i - 8, _HREFLANG):
+                    in_language = True
+                elif data[i - 1] == 108 and _stands_at(data, i - 3, _REL):
+                    alternate = _stands_at(data, i + 2, _ALTERNATE)
                 i += 2
                 while i < n and data[i] != 34:
                     i += 1
             i += 1
+        found[A_TRANSLATION] = in_language and alternate
         return i
     class_slots = np.uint64(class_keys.shape[0] - 1)
     groups = 0
     marks = 0
     number = -1
-    pruning = 0
+    pruning = False
     signature = key
     while i < n and data[i] != 62:
         c = _int(data[i])
@@ -124,7 +148,7 @@ def read_attributes(  # type: ignore[no-untyped-def]
                 if value == _ROLE_MAIN:
                     marks |= ROLE_MAIN
                 elif value == _R0 or value == _R1 or value == _R2 or value == _R3 or (value == _R4):
-                    pruning = 1
+                    pruning = True
         elif name == _HIDDEN:
             marks |= HIDDEN
         elif name == _ARIA:
@@ -156,5 +180,6 @@ def read_attributes(  # type: ignore[no-untyped-def]
     found[A_MARKS] = marks
     found[A_SIGNATURE] = _int(signature)
     found[A_NUMBER] = number
-    found[A_PRUNE] = pruning
+    found[A_PRUNE] = pruning or (groups & _PRUNED_CLASS) != 0
+    found[A_TRANSLATION] = 0
     return i

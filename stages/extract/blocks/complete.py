@@ -26,6 +26,7 @@ from .columns import (
     BLOCK1,
     END,
     GROUPS,
+    HASH,
     IS_PRE,
     LINK_BYTES,
     OWNER,
@@ -50,10 +51,16 @@ MAX_LINKED = 2, 5
 quotation's from which it is a promise of something else: *Read more*, *A post shared by*."""
 ALL_LINKED = 9, 10
 """The same of its first row."""
+CONTENTS_LINKED = 3, 4
+"""The same from which a list is one of links; the spaces between words are in none."""
 
 END_WORDS = 10
 """Headings that end a text stay if they are more than one in as many of its words: then they are
 its content."""
+TITLE_BEFORE = 3
+"""A list of sections stands at most so many blocks below the heading of what it lists."""
+LEAD_BLOCKS = 8
+"""More blocks are no lead: what lies between such a list and the text is something else."""
 AROUND_CODE = 2
 """Levels of elements around code that are looked at."""
 
@@ -105,6 +112,40 @@ def completed(page: Blocks, kept: Sequence[int]) -> tuple[int, ...]:
     if page.blocks[:, IS_PRE].any():
         made |= _enclosed_code(page, chosen)
     return tuple(np.flatnonzero(made).tolist())
+
+
+def opened(page: Blocks, kept: Sequence[int]) -> tuple[int, ...]:
+    """`kept` (ascending) and how a chapter begins that lists its own sections before the first: its
+    heading, that list, and what is said before the first section. They are judged by what stands
+    around them, so that a list of links takes the sentences behind it with it. Where only the list
+    was left out it stays so: most articles' lists of sections are not what readers want of them."""
+    if not kept:
+        return ()
+    headings, hashes = is_heading(page), page.measures[:, HASH]
+    for first, last, _ in _outer_lists(page):
+        if last >= kept[0]:
+            break
+        above = np.flatnonzero(headings[:first])[-1:].tolist()
+        if (
+            above
+            and first - above[0] <= TITLE_BEFORE
+            and np.isin(hashes[first:last], hashes[last:][headings[last:]]).any()
+            and _has_links(page, first, last, CONTENTS_LINKED)
+            and _is_lead(page, last, kept[0], headings)
+        ):
+            return (*range(above[0], kept[0]), *kept)
+    return tuple(kept)
+
+
+def _is_lead(page: Blocks, first: int, last: int, headings: npt.NDArray[np.bool_]) -> bool:
+    """Whether these blocks are few, begin with a sentence, have not many links, and no heading but
+    perhaps at their end."""
+    return (
+        last - first <= LEAD_BLOCKS
+        and bool(page.measures[first, SENTENCES] > 0)
+        and not headings[first : last - 1].any()
+        and not _has_links(page, first, last, MAX_LINKED)
+    )
 
 
 def _before(values: npt.NDArray[Any]) -> list[int]:

@@ -19,7 +19,7 @@ from corpusmill.pipeline.errors import AssetError
 from corpusmill.stages.extract.wordcount import count_words
 
 from .columns import IS_PRE, LINKS, NAMES, WORDS
-from .complete import completed, is_heading, without_comments, without_end_headings
+from .complete import completed, is_heading, opened, without_comments, without_end_headings
 from .copies import once
 from .decision import ANYWHERE, ARTICLE, Decision, best_blocks, main_run
 from .passes import Blocks, analyse, tree_markup, warm
@@ -124,7 +124,7 @@ def decide(page: Blocks, using: Weights) -> tuple[Decision, str]:
     else:
         decision = main_run(decision, found, words, ANYWHERE, listed=listed, headings=headings)
         kind = page_type(page, decision, using)
-    kept = once(page, completed(page, decision.kept), found)
+    kept = once(page, completed(page, opened(page, decision.kept)), found)
     return Decision(without_end_headings(page, kept), decision.confidence), kind
 
 

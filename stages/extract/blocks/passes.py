@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     Integers = npt.NDArray[np.int64]
 
 _IS_CELL = np.isin(np.arange(len(TAGS)), (TAG["td"], TAG["th"]))
+_BAR_BYTES, _LANGUAGE_BYTES = 64, 32
+"""What the label of a bar of languages has at most, and each of its languages."""
 _ALT = re.compile(rb' alt="([^"]{1,60})"')
 
 
@@ -141,6 +143,9 @@ def analyse(markup: bytes, *, prune: bool = True) -> Blocks:
     )  # fmt: skip
     n_elements, n_blocks = int(info[columns.N_ELEMENTS]), int(info[columns.N_BLOCKS])
     elements, blocks = elements[:n_elements].copy(), blocks[:n_blocks].copy()
+    if prune and (bars := language_bars(blocks)).any():
+        elements, blocks = without(bars, elements, blocks)
+        n_blocks = len(blocks)
     measures = np.zeros((n_blocks, columns.MEASURE_COLUMNS), np.int64)
     rows = np.zeros((n_blocks, columns.N_FEATURES), np.int32)
     if n_blocks:
@@ -157,6 +162,30 @@ def analyse(markup: bytes, *, prune: bool = True) -> Blocks:
         text[:used].tobytes(), elements, blocks, measures, rows, int(info[columns.OUTSIDE_WORDS]),
         _icons(markup, elements),
     )  # fmt: skip
+
+
+def language_bars(blocks: Integers) -> npt.NDArray[np.bool_]:
+    """Of each block, whether it only leads to the page in other languages: *Available in: de | en*.
+    All of its links but one (the page's own language) are ``rel="alternate"`` with ``hreflang``,
+    and there is little text for so many."""
+    links, translations = blocks[:, columns.LINKS], blocks[:, columns.TRANSLATIONS]
+    size = blocks[:, columns.END] - blocks[:, columns.START]
+    found: npt.NDArray[np.bool_] = (
+        (translations > 0)
+        & (links <= translations + 1)
+        & (size <= _BAR_BYTES + _LANGUAGE_BYTES * links)
+    )
+    return found
+
+
+def without(
+    left_out: npt.NDArray[np.bool_], elements: Integers, blocks: Integers
+) -> tuple[Integers, Integers]:
+    """Elements and blocks without some of the blocks."""
+    number = np.concatenate(([0], np.cumsum(~left_out)))
+    elements[:, columns.BLOCK0] = number[elements[:, columns.BLOCK0]]
+    elements[:, columns.BLOCK1] = number[elements[:, columns.BLOCK1]]
+    return elements, blocks[~left_out]
 
 
 def _icons(markup: bytes, elements: Integers) -> dict[int, str]:

@@ -30,6 +30,7 @@ from .columns import (
     A_NUMBER,
     A_PRUNE,
     A_SIGNATURE,
+    A_TRANSLATION,
     ATTRIBUTE_COLUMNS,
     BLOCK0,
     BLOCK1,
@@ -67,6 +68,7 @@ from .columns import (
     TIMES,
     TITLE0,
     TITLE1,
+    TRANSLATIONS,
 )
 from .vocabulary import BLOCK, BREAK, FNV_PRIME, FNV_START, PRUNE, RAW, SKIP, TAG, VOID
 
@@ -147,6 +149,7 @@ def scan(  # type: ignore[no-untyped-def]
     link = 0
     bold = 0
     links = 0
+    translations = 0
     link_bytes = 0
     bold_bytes = 0
     times = 0
@@ -380,6 +383,7 @@ def scan(  # type: ignore[no-untyped-def]
                 blocks[nb, IS_PRE] = 1 if pre > 0 else 0
                 blocks[nb, TIMES] = times
                 blocks[nb, BREAKS] = breaks
+                blocks[nb, TRANSLATIONS] = translations
                 nb += 1
                 text[size] = 10
                 size += 1
@@ -390,6 +394,7 @@ def scan(  # type: ignore[no-untyped-def]
             visible = 0
             brs = 0
             links = 0
+            translations = 0
             link_bytes = 0
             bold_bytes = 0
             times = 0
@@ -452,6 +457,7 @@ def scan(  # type: ignore[no-untyped-def]
                     link += 1
                     if pruned == 0:
                         links += 1
+                        translations += found[A_TRANSLATION]
                 elif tag == _B or tag == _STRONG:
                     bold += 1
                 elif tag == _TIME:
@@ -511,6 +517,7 @@ def scan(  # type: ignore[no-untyped-def]
         blocks[nb, IS_PRE] = 1 if pre > 0 else 0
         blocks[nb, TIMES] = times
         blocks[nb, BREAKS] = breaks
+        blocks[nb, TRANSLATIONS] = translations
         nb += 1
     while here >= 0:
         elements[here, BLOCK1] = nb

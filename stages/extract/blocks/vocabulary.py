@@ -261,6 +261,11 @@ def masks(groups: Iterable[tuple[str, str]]) -> dict[str, int]:
 
 FUNCTION_BIT = 62
 """Bit of the text table that marks a function word."""
+PRUNED_BIT = 62
+"""Bit of the class table that marks an element to leave out as navigation."""
+PRUNED_CLASSES = "navheader navfooter"
+"""What DocBook's style sheets call the ways to the chapters before and after. Their titles are no
+links, so that nothing but the name tells them from text."""
 
 
 def tag_table() -> Table:
@@ -269,8 +274,11 @@ def tag_table() -> Table:
 
 
 def class_table() -> Table:
-    """Word of a class name to the mask of its groups."""
-    return lookup(masks(CLASS_GROUPS))
+    """Word of a class name to the mask of its groups, and `PRUNED_BIT` of navigation's."""
+    made = masks(CLASS_GROUPS)
+    for word in PRUNED_CLASSES.split():
+        made[word] = made.get(word, 0) | 1 << PRUNED_BIT
+    return lookup(made)
 
 
 def text_table() -> Table:

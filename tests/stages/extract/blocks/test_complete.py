@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corpusmill.stages.extract.blocks.complete import completed, without_end_headings
+from corpusmill.stages.extract.blocks.complete import completed, opened, without_end_headings
 from corpusmill.stages.extract.blocks.passes import analyse, tree_markup
 from corpusmill.stages.extract.blocks.render import render
 
@@ -79,6 +79,36 @@ def test_a_thread_that_is_a_list_is_not_completed() -> None:
     assert completed(page, [1, 2]) == (1, 2)
     short = analyse(tree_markup(f"<p>a<ol>{posts}{'<li>x' * 9}</ol>"))
     assert completed(short, [1, 2]) == tuple(range(1, 13))
+
+
+CHAPTER = (
+    "<p>other<h1>{title}</h1>{label}<dl><dt><a>{first}</a><dt><a>Two words</a></dl>"
+    "<p>{lead}</p>{more}<h2>One thing</h2><p>Kept."
+)
+AS_MADE = {"title": "Chapter", "label": "", "first": "One thing", "lead": "It is said.", "more": ""}
+
+
+@pytest.mark.parametrize(
+    ("change", "first"),
+    [
+        pytest.param({}, 1, id="a-chapter"),
+        pytest.param({"label": "<p>Table of<p>Contents"}, 1, id="with-a-label"),
+        pytest.param({"label": "<p>a<p>b<p>c"}, None, id="not-below-a-heading"),
+        pytest.param({"title": ""}, None, id="without-a-heading"),
+        pytest.param({"first": "Something else"}, None, id="of-other-pages"),
+        pytest.param({"first": "One</a> thing<a>"}, None, id="not-of-links"),
+        pytest.param({"lead": "No sentence"}, None, id="no-sentence"),
+        pytest.param({"lead": "See. <a>This one, that one</a>"}, None, id="links-between"),
+        pytest.param({"more": "<h2>Other</h2><p>Text."}, None, id="a-section-between"),
+        pytest.param({"more": "<p>a" * 6}, 1, id="seven-blocks-and-a-heading"),
+        pytest.param({"more": "<p>a" * 7}, None, id="too-much-between"),
+    ],
+)
+def test_how_a_chapter_begins(change: dict[str, str], first: int | None) -> None:
+    page = analyse(tree_markup(CHAPTER.format(**{**AS_MADE, **change})))
+    last = len(page) - 1
+    assert opened(page, [last]) == (last,) if first is None else tuple(range(first, last + 1))
+    assert opened(page, []) == ()
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,42 @@ def test_navigation_is_left_out_or_kept() -> None:
     assert texts(page(html, prune=False)) == ["a b", "c", "d", "e", "f"]
 
 
+def test_the_ways_to_other_chapters_are_left_out() -> None:
+    html = "<div class=navheader>a</div><p>b<table class='x navfooter'><tr><td>c</table>"
+    assert texts(page(html)) == ["b"]
+    assert texts(page(html, prune=False)) == ["a", "b", "c"]
+    assert texts(page("<p class=nav-footer>a<p class=navfooters>b<div class=header>c")) == [*"abc"]
+
+
+LINK = '<a href="x" hreflang="fr" rel="alternate">fr</a>'
+OWN = '<a href="y">de</a>'
+
+
+@pytest.mark.parametrize(
+    ("bar", "left_out"),
+    [
+        pytest.param(LINK, True, id="one"),
+        pytest.param(f"Available languages: {LINK} | {OWN} | {LINK}", True, id="label"),
+        pytest.param(LINK.replace("alternate", "alternate nofollow"), True, id="two-relations"),
+        pytest.param(f"{LINK} {OWN} {OWN}", False, id="more-links"),
+        pytest.param(OWN, False, id="a-link"),
+        pytest.param(LINK.replace(' rel="alternate"', ""), False, id="a-page-in-French"),
+        pytest.param(LINK.replace("alternate", "nofollow"), False, id="another-relation"),
+        pytest.param(LINK.replace("hreflang", "data-lang"), False, id="a-feed"),
+        pytest.param(LINK + "a" * 94, True, id="as-long-as-may-be"),
+        pytest.param(LINK + "a" * 95, False, id="a-sentence"),
+    ],
+)
+def test_languages_of_the_page(bar: str, left_out: bool) -> None:
+    html = f"<div><p>a<p>{bar}</div><p>b"
+    found = page(html)
+    assert (texts(found) == ["a", "b"]) is left_out
+    assert len(found.rows) == len(found)
+    [div] = found.elements[found.elements[:, columns.TAG_ID] == TAGS.index("div")]
+    assert (div[columns.BLOCK0], div[columns.BLOCK1]) == (0, 1 if left_out else 2)
+    assert len(page(html, prune=False)) == 3
+
+
 def test_elements_know_their_blocks() -> None:
     found = page("<ul><li>a<li>b<ul><li>c</ul></ul><table><tr><td>d</table>")
     rows = {
