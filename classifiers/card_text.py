@@ -50,6 +50,11 @@ def as_markdown(card: dict[str, Any]) -> str:
         *(f"| {name} | {h['ablation'][key]} | {h['ablation']['matched_' + key]} |"
           for name, key in (("this model", "model"), ("source alone", "source_only"),
                             ("length alone", "length_only"))),
+        "", "## What it goes by", "",
+        "Words of ten training texts or more that it gives the highest and the lowest score by "
+        "themselves:", "",
+        *(f"- {side}: " + ", ".join(f"`{word}` {score}" for word, score in words)
+          for side, words in card["telling_words"].items()),
         "", "## Known failures", "", *(f"- {line}" for line in card["known_failures"]),
         "", "## Data", "",
         *(f"- `{d['file']}`: {d['texts']:,} texts, sha256 `{d['sha256']}`" for d in card["data"]),

@@ -22,23 +22,29 @@ from .clusters_model import Clusters, load_clusters
 from .embedding import PACKAGE, Embedder, load_embedder, with_words
 from .page_model import PageModel, load_page_model, page_features
 
+UNSURE = "unsure"
+
 
 @dataclass(frozen=True, slots=True)
 class Params:
     """`topic` and `format`: files of ``corpusmill train topics``. `clusters`: one of ``corpusmill
     train clusters``. `languages`: documents whose signal ``lang`` is none of these get nothing;
-    empty means every document, though the vectors know English and little else."""
+    empty means every document, though the vectors know English and little else. `min_score`: a
+    class that is less likely than that is written as ``unsure``, so that a mix can leave it out."""
 
     topic: Asset | None = None
     format: Asset | None = None
     clusters: Asset | None = None
     languages: tuple[str, ...] = ("en",)
+    min_score: float = 0.0
 
     def __post_init__(self) -> None:
+        if not 0 <= self.min_score <= 1:
+            raise ConfigError(f"min_score is {self.min_score}", hint="a probability, 0 to 1")
         if self.topic is None and self.format is None and self.clusters is None:
             raise ConfigError(
                 "classifiers.topics has no model",
-                hint="give topic, format or clusters, as topic: package:sample/models/topics.model",
+                hint="give topic, format or clusters, as topic: package:sample/models/topics.jsonl",
             )
 
 
@@ -94,7 +100,7 @@ class Topics(Stage):
         for model in self._models:
             mine = features[:, : model.weights.shape[1]]
             for doc, (name, score) in zip(docs, model.judge(mine), strict=True):
-                doc.signals[model.signal] = name
+                doc.signals[model.signal] = name if score >= p.min_score else UNSURE
                 doc.signals[f"{model.signal}_score"] = score
         if self._clusters is not None:
             places, cosines = self._clusters.assign(vectors)

@@ -31,6 +31,7 @@ from .fasttext_models import DISTRIBUTION, fasttext_module, load_model
 from .linear_model import LinearModel, calibrated, calibration, fit_linear
 from .metrics import auc, calibration_error, keep_threshold, precision_recall, reliability
 from .quality_text import normalise, scores
+from .telling_words import telling_words
 from .train_config import TrainConfig, read_config
 
 SCHEMA = "corpusmill/classifier-card/1"
@@ -245,16 +246,22 @@ def train(config: TrainConfig, base: Path, out: Path) -> dict[str, Any]:
     rows, data = read_label_files(config.labels, base)
     learn, held = _split(rows, config)
     out.mkdir(parents=True, exist_ok=True)
-    texts = [r.text for r in held]
     if config.kind == "linear":
         target = out / "model.lin"
-        values = _fit_linear(learn, config, target).scores(texts, config.max_chars)
+        linear = _fit_linear(learn, config, target)
         library, hyper = "numpy", asdict(config.linear)
     else:
         target = out / ("model.ftz" if config.model.quantise else "model.bin")
         _fit(_lines(learn, config), config, target)
-        values = scores(load_model(target, config.good), texts, config.good, config.max_chars)
+        model = load_model(target, config.good)
         library, hyper = DISTRIBUTION, asdict(config.model)
+
+    def score(texts: Sequence[str]) -> list[float]:
+        if config.kind == "linear":
+            return linear.scores(texts, config.max_chars)
+        return scores(model, texts, config.good, config.max_chars)
+
+    lines = [normalise(r.text, config.max_chars) for r in learn]
     card: dict[str, Any] = {
         "schema": SCHEMA,
         "name": config.name,
@@ -276,7 +283,8 @@ def train(config: TrainConfig, base: Path, out: Path) -> dict[str, Any]:
             "texts": len(learn), "good": sum(r.label == config.good for r in learn),
             "groups": sorted({r.group for r in learn}),
         },
-        "heldout": _figures(held, values, learn, config),
+        "heldout": _figures(held, score([r.text for r in held]), learn, config),
+        "telling_words": telling_words(score, lines),
         "known_failures": list(config.known_failures),
     }  # fmt: skip
     text = json.dumps(card, ensure_ascii=False, indent=1, sort_keys=True) + "\n"

@@ -76,6 +76,21 @@ def test_the_models_of_the_sample_tell_plain_topics() -> None:
     assert pin_versions(stage.pins)["wordllama"].startswith("0.4.")
 
 
+def test_an_unlikely_class_is_unsure() -> None:
+    topic = Asset(MODELS / "topics.jsonl")
+    texts = ("A page.", ABOUT["health"])
+    documents = [Document(str(n), text, "test", {}, {}) for n, text in enumerate(texts)]
+    stage = Topics(Params(topic=topic, languages=(), min_score=0.6))
+    stage.setup()
+    stage.apply(documents)
+    assert [doc.signals["topic"] for doc in documents] == ["unsure", "health"]
+    assert (
+        float(documents[0].signals["topic_score"])
+        < 0.6
+        < float(documents[1].signals["topic_score"])
+    )
+
+
 def test_two_wordings_of_one_text_are_found(tmp_path: Path) -> None:
     dedup = SemanticDedup(
         SemanticParams(Asset(MODELS / "clusters.jsonl"), min_cosine=0.8, languages=())
