@@ -8,8 +8,8 @@ with `CALM` more of weight 0.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import array, kernel, out
 
 CALM = 16

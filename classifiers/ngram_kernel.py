@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import array, kernel, out
 
 _I16, _I32, _I64 = types.int16, types.int32, types.int64

@@ -17,8 +17,8 @@ STAGES = (
 MODULES = (
     "stages.extract.blocks.scan", "stages.extract.blocks.features",
     "stages.extract.blocks.intake", "stages.extract.blocks.measure",
-    "tokenizers.fast", "tokenizers.count_kernel", "tokenizers.merge_kernel",
-    "tokenizers.pair_kernel", "stages.decontaminate.grams_kernel",
+    "tokenizers.encode_kernel", "tokenizers.piece_kernel", "tokenizers.count_kernel",
+    "tokenizers.merge_kernel", "tokenizers.pair_kernel", "stages.decontaminate.grams_kernel",
     "stages.decontaminate.paraphrase_kernel",
 )  # fmt: skip
 """Modules of kernels: the tier own's, and those that are used once there is much text, or by a
@@ -44,11 +44,10 @@ def _timed(name: str) -> str:
         room_module("stages.words").tokenise(["warm 文字 up"])
     elif name == "extract.tiers own":
         room_module("stages.extract.blocks.model").setup()
-    elif name == "tokenizers.fast":
-        room_module(name).load()
     elif name in STAGES:
         cls = stage_class(name)
         cls(cls.Params()).setup()
     else:
         room_module(name)
+    room_module("stages.compiled").load_imported()
     return format(time.monotonic() - started, ".1f")

@@ -7,8 +7,8 @@ character is known from its first byte.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from . import kernel_types as types
 from .compiled import array, kernel, out
 from .unicode_data import IGNORABLE
 

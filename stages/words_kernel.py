@@ -6,8 +6,8 @@ Both walk the UTF-8 bytes of a batch once; what they do with a character is in `
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from . import kernel_types as types
 from .compiled import array, kernel, out
 from .fold_kernel import SEED, decode, extend, fold_hash, mix, step
 from .unicode_data import ALPHA, DIGIT, IGNORABLE, MARK, SPACE, UNSPACED, WORD

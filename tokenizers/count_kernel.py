@@ -7,8 +7,8 @@ row in front of it (see `kernel_sizes.FRONT_ROWS`) the place of that row, and wh
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import array, kernel, out
 
 from .kernel_sizes import COLUMNS, FRONT_ROWS, ROOM

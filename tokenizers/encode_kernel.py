@@ -12,8 +12,8 @@ half) and the bytes in the arena (high half).
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import array, kernel, out
 
 from .kernel_sizes import COLUMNS, FILLED, FRONT_ROWS, ID_BITS, INLINE, KEPT, NO_PAIR, RANK_BITS

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from corpusmill.stages.compiled import is_kept
+
 from . import kernel_sizes as sizes
-from .machine_code import Kernel, are_kept, kernels
 from .splits import PATTERNS, walk_of
 
 MOST_IDS, MOST_MERGES = 1 << 20, (1 << 24) - 1
@@ -36,17 +36,6 @@ _PLAIN = {
 }  # fmt: skip
 
 _NO_SLOT = 0xFFFFFFFFFFFFFFFF
-_HERE = Path(__file__).resolve().parent
-_SOURCES = (
-    _HERE.parent / "stages" / "compiled.py", _HERE.parent / "stages" / "wide.py",
-    _HERE / "encode_kernel.py", _HERE / "kernel_sizes.py", _HERE / "machine_code.py",
-    _HERE / "piece_kernel.py", _HERE / "split_kernel.py", _HERE / "splits.py", _HERE / "steps.py",
-)  # fmt: skip
-_KERNELS = tuple(
-    f"{__package__}.{name}"
-    for name in ("encode_kernel.encode", "encode_kernel.enter_pairs", "piece_kernel.refill")
-)
-
 Bytes = npt.NDArray[np.uint8]
 Borders = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.int64]
@@ -78,22 +67,21 @@ def suits(model: Mapping[str, Any], alphabet: Mapping[str, int]) -> str | None:
 
 
 @cache
-def load() -> list[Kernel]:
-    """The compiled loops; where this machine has not compiled them yet, that takes seconds."""
-    return kernels(_KERNELS, _SOURCES)
-
-
-@cache
 def compiled() -> bool:
-    """Whether this machine has compiled the loops."""
-    return are_kept(_KERNELS, _SOURCES)
+    """Whether this machine has compiled the loops; where it has not, that takes seconds."""
+    from . import encode_kernel, piece_kernel
+
+    return is_kept(encode_kernel.__name__) and is_kept(piece_kernel.__name__)
 
 
 class Loops:
     """One vocabulary. Keeps the ids of pieces that it has met; they do not depend on anything."""
 
     def __init__(self, model: Mapping[str, Any], split: str, alphabet: Mapping[str, int]) -> None:
-        self._encode, enter_pairs, self._refill = load()
+        from .encode_kernel import encode, enter_pairs
+        from .piece_kernel import refill
+
+        self._encode, self._refill = encode, refill
         self._walk = walk_of(split)
         vocab: Mapping[str, int] = model["model"]["vocab"]
         merges: Sequence[tuple[str, str]] = model["model"]["merges"]

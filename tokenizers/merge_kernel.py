@@ -11,8 +11,8 @@ that comes up. So the merges are equal, not only as good.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import array, kernel, out
 from corpusmill.stages.wide import fetch
 
@@ -184,7 +184,8 @@ def train(symbols, begins, counts, hash_a, hash_b, powers, known, vocab_size, le
                 amount = pieces[WORD * word + 2]
                 if 3 * (changed + 4 * n) > len(changes):
                     more_changes = np.empty(6 * (changed + 4 * n), dtype=np.int64)
-                    more_changes[: len(changes)] = changes
+                    for i in range(len(changes)):
+                        more_changes[i] = changes[i]
                     changes = more_changes
                 if round_ == 0:
                     for i in range(begin, begin + n - 1):
@@ -225,7 +226,8 @@ def train(symbols, begins, counts, hash_a, hash_b, powers, known, vocab_size, le
                         for q in range(0, len(older), 4):
                             if older[q]:
                                 row = row_of(table, older[q])
-                                table[row : row + 4] = older[q : q + 4]
+                                for i in range(4):
+                                    table[row + i] = older[q + i]
                         row = row_of(table, pair)
                     pairs += 1
                     table[row] = pair
@@ -239,7 +241,8 @@ def train(symbols, begins, counts, hash_a, hash_b, powers, known, vocab_size, le
                 if last >> 32 != round_:
                     if touch == len(touched):
                         more_touched = np.empty(2 * touch, dtype=np.int64)
-                        more_touched[:touch] = touched
+                        for i in range(touch):
+                            more_touched[i] = touched[i]
                         touched = more_touched
                     touched[touch] = pair
                     touch += 1
@@ -252,10 +255,11 @@ def train(symbols, begins, counts, hash_a, hash_b, powers, known, vocab_size, le
                 else:
                     if nodes == len(node_word):
                         more_nodes = np.empty(2 * nodes, dtype=np.int32)
-                        more_nodes[:nodes] = node_word
-                        node_word = more_nodes
                         more_nexts = np.empty(2 * nodes, dtype=np.int32)
-                        more_nexts[:nodes] = node_next
+                        for i in range(nodes):
+                            more_nodes[i] = node_word[i]
+                            more_nexts[i] = node_next[i]
+                        node_word = more_nodes
                         node_next = more_nexts
                     node = nodes
                     nodes += 1
@@ -267,10 +271,11 @@ def train(symbols, begins, counts, hash_a, hash_b, powers, known, vocab_size, le
             if table[row + 1] >= least:  # others cannot be merged, unless they are made anew
                 if heap == len(heap_counts):
                     more_counts = np.empty(2 * heap, dtype=np.int64)
-                    more_counts[:heap] = heap_counts
-                    heap_counts = more_counts
                     more_queue = np.empty(2 * heap, dtype=np.uint64)
-                    more_queue[:heap] = heap_keys
+                    for i in range(heap):
+                        more_counts[i] = heap_counts[i]
+                        more_queue[i] = heap_keys[i]
+                    heap_counts = more_counts
                     heap_keys = more_queue
                 heap_counts[heap] = table[row + 1]
                 heap_keys[heap] = np.uint64(touched[q])
@@ -322,7 +327,8 @@ def train(symbols, begins, counts, hash_a, hash_b, powers, known, vocab_size, le
         while node >= 0:
             if waits == len(waiting):
                 more_waiting = np.empty(2 * waits, dtype=np.int32)
-                more_waiting[:waits] = waiting
+                for i in range(waits):
+                    more_waiting[i] = waiting[i]
                 waiting = more_waiting
             waiting[waits] = node_word[node]
             waits += 1

@@ -3,8 +3,7 @@ functions only."""
 
 from __future__ import annotations
 
-from numba import types
-
+from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import array, kernel, out
 
 _I32, _I64, _U8 = types.int32, types.int64, types.uint8

@@ -8,8 +8,8 @@ the bytes themselves, so that finding it compares nothing else.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import array, kernel, out
 from corpusmill.stages.wide import fetch, load8, load64
 

@@ -7,8 +7,8 @@ Import inside functions only. Each pattern is written out as a walk over the cha
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import array, kernel
 
 from .splits import BREAK, GPT2, LETTER, LOWER, NUMBER, O200K, SPACE, UPPER

@@ -6,8 +6,7 @@ possible there: wider than the expressions and checks of the detectors, never na
 
 from __future__ import annotations
 
-from numba import types
-
+from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import array, kernel
 
 _U8, _U16, _I64, _B = types.uint8, types.uint16, types.int64, types.boolean

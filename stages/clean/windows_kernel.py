@@ -8,8 +8,7 @@ detectors take, never narrower. Types are bits, in the order of `TYPES` in
 
 from __future__ import annotations
 
-from numba import types
-
+from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import array, kernel, out
 
 from .candidates_kernel import (

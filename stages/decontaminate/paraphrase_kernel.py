@@ -7,8 +7,8 @@ over 1 + its class, so that one look tells both; 0 where it is free.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import array, kernel, out
 
 from .grams_kernel import has_bit, shift_of

@@ -7,8 +7,8 @@ bytes at a step. Eight bytes must be there behind the end of the texts, as `word
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import array, kernel, out
 from corpusmill.stages.fold_kernel import SEED, decode, fold_next, mix, step
 from corpusmill.stages.unicode_data import SPACE

@@ -8,8 +8,8 @@ runs of `small` units is its anchor. Equal windows have equal anchors.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import array, kernel, out
 from corpusmill.stages.fold_kernel import mix
 

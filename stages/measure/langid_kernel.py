@@ -9,8 +9,8 @@ multiples of 2 ** -9), the logarithms of the counts are rounded to 2 ** -16, and
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import array, kernel, out
 
 _U8, _I16, _I32, _I64 = types.uint8, types.int16, types.int32, types.int64

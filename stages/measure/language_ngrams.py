@@ -12,8 +12,8 @@ Import inside functions only.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import array, kernel, out
 
 ORDER = 4

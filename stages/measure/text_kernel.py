@@ -7,8 +7,8 @@ invalid.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import array, kernel, out
 from corpusmill.stages.fold_kernel import decode as decode_wide
 from corpusmill.stages.unicode_data import ALPHA, SPACE, WORD

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import array, kernel, out
 from corpusmill.stages.unicode_data import ALPHA, SPACE, WORD
 

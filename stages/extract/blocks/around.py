@@ -8,8 +8,8 @@ the most words of good blocks.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import kernel, out
 
 from .columns import (

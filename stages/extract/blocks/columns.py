@@ -1,37 +1,11 @@
 # ruff: noqa: SIM905 - the names of columns read best as lines of words
-"""Columns of the arrays that the compiled passes share, and the names of all features.
-
-Compiled code is cached by the file of its own function: a constant that changed in another file
-would not be seen. So every module of kernels keeps the `LAYOUT` that it was compiled with, a
-checksum of all the sources that it reads constants or code from, and `passes` compares it.
-"""
+"""Columns of the arrays that the compiled passes share, and the names of all features."""
 
 from __future__ import annotations
-
-import zlib
-from pathlib import Path
 
 import numpy as np
 
 from .vocabulary import CLASS_GROUPS, TAG, TAGS, TEXT_GROUPS
-
-LAYOUT = zlib.crc32(
-    b"".join(
-        Path(__file__).with_name(f"{name}.py").read_bytes()
-        for name in (
-            "around",
-            "attributes",
-            "columns",
-            "features",
-            "groups",
-            "intake",
-            "measure",
-            "repeats",
-            "scan",
-            "vocabulary",
-        )
-    )
-)
 
 # columns of an element
 (

@@ -13,8 +13,8 @@ the same tag and class, as cards, posts and list items have.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import array, kernel, out
 
 from .around import around
@@ -57,7 +57,6 @@ from .columns import (
     K_WORDS,
     KIN_COLUMNS,
     LAST,
-    LAYOUT,
     LEVELS,
     LINK_BYTES,
     LINKS,
@@ -480,9 +479,3 @@ def features(  # type: ignore[no-untyped-def]
         f[_PAGE0 + 21] = articles
 
     around(ne, nb, elements, blocks, measures, kin, same_up, words, link, size, good, heads, rows)
-
-
-@kernel(types.int64())
-def layout():  # type: ignore[no-untyped-def]
-    """The `LAYOUT` that this module was compiled with."""
-    return LAYOUT

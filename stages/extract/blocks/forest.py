@@ -19,9 +19,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import types
 
 from corpusmill.pipeline.errors import AssetError
+from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import array, kernel, out
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ by tag and class (alone or with their parent's), and what is inherited down the 
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import array, kernel, out
 
 from .columns import (

@@ -18,12 +18,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import types
 
+from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import array, kernel, out
 from corpusmill.stages.extract.budget import PER_NODE, SAME_FORMATTING, SCOPE_DEPTH, kinds_of_names
 
-from .columns import LAYOUT
 from .vocabulary import FNV_PRIME, FNV_START, key_of, lookup
 
 if TYPE_CHECKING:
@@ -323,12 +322,6 @@ def look(  # type: ignore[no-untyped-def]
     info[NODES] = nodes
     info[TO_REWRITE] = to_rewrite
     info[IN_PIECES] = in_pieces
-
-
-@kernel(types.int64())
-def layout():  # type: ignore[no-untyped-def]
-    """The `LAYOUT` that this module was compiled with."""
-    return LAYOUT
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
 
+from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import array, kernel, out
 from corpusmill.stages.unicode_data import ALPHA, DIGIT, MARK, PUNCT, UNSPACED, WORD
 
@@ -29,7 +29,6 @@ from .columns import (
     HITS,
     IN_TITLE,
     LAST,
-    LAYOUT,
     LONG,
     NOT_ASCII,
     PUNCTUATION,
@@ -246,9 +245,3 @@ def measure(  # type: ignore[no-untyped-def]
     for b in range(n_blocks):
         result[b, SEEN_BEFORE] = seen[b, 0]
         result[b, SEEN_AFTER] = seen[b, 1]
-
-
-@kernel(types.int64())
-def layout():  # type: ignore[no-untyped-def]
-    """The `LAYOUT` that this module was compiled with."""
-    return LAYOUT

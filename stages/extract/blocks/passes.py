@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpusmill.pipeline.errors import IntegrityError
 from corpusmill.stages.extract.rewrite import rewrite_tree
 from corpusmill.stages.extract.sanitise import clean_markup
 from corpusmill.stages.extract.streamed import settle
@@ -64,26 +63,14 @@ class _Kit:
 
 @cache
 def _kit() -> _Kit:
+    from corpusmill.stages.compiled import load
     from corpusmill.stages.unicode_data import tables
 
     from . import features, intake, measure, scan
     from .vocabulary import TAG_KINDS, class_table, tag_table, text_table
 
-    kernels: tuple[tuple[Any, Any], ...] = (
-        (intake, intake.look),
-        (scan, scan.scan),
-        (measure, measure.measure),
-        (features, features.features),
-    )
-    for module, function in kernels:
-        if module.layout() != columns.LAYOUT:  # compiled from other sources, then cached
-            function.recompile()
-            module.layout.recompile()
-        if module.layout() != columns.LAYOUT:
-            raise IntegrityError(
-                f"{module.__name__} was compiled from other sources",
-                hint="remove the folder __pycache__ beside it (or NUMBA_CACHE_DIR)",
-            )
+    for module in (features, intake, measure, scan):
+        load(module.__name__)
     tag_keys, tag_values = tag_table()
     class_keys, class_values = class_table()
     text_keys, text_values = text_table()
@@ -105,7 +92,7 @@ def _kit() -> _Kit:
 
 
 def warm() -> None:
-    """Compiles the kernels, or loads them from their cache."""
+    """Loads the kernels; compiles them where that was not done yet."""
     _kit()
 
 

@@ -19,8 +19,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
 
+from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import array, kernel, out
 
 from .attributes import read_attributes
@@ -45,7 +45,6 @@ from .columns import (
     IMAGES1,
     IN_NOSCRIPT,
     IS_PRE,
-    LAYOUT,
     LINK_BYTES,
     LINKS,
     MARKS,
@@ -528,9 +527,3 @@ def scan(  # type: ignore[no-untyped-def]
     info[N_BYTES] = size
     info[OUTSIDE_WORDS] = outside
     info[N_FORMS] = forms
-
-
-@kernel(types.int64())
-def layout():  # type: ignore[no-untyped-def]
-    """The `LAYOUT` that this module was compiled with."""
-    return LAYOUT

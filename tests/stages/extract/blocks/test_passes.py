@@ -7,8 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from corpusmill.pipeline.errors import IntegrityError
-from corpusmill.stages.extract.blocks import columns, features, measure, passes, scan
+from corpusmill.stages.extract.blocks import columns, features
 from corpusmill.stages.extract.blocks.passes import Blocks, analyse, tree_markup
 from corpusmill.stages.extract.blocks.vocabulary import (
     CLASS_GROUPS,
@@ -176,19 +175,6 @@ def test_every_feature_has_one_column() -> None:
     assert (rows[:, : columns.N_FEATURES] != -77).all()
     assert (rows[:, columns.N_FEATURES :] == -77).all()
     assert (rows[:, : columns.N_FEATURES] == found.rows).all()
-
-
-def test_code_compiled_from_other_sources_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    passes._kit.cache_clear()
-    monkeypatch.setattr(columns, "LAYOUT", 7)
-    monkeypatch.setattr(features.layout, "recompile", lambda: None, raising=False)
-    for module in (scan.scan, measure.measure, features.features, scan.layout, measure.layout):
-        monkeypatch.setattr(module, "recompile", lambda: None, raising=False)
-    with pytest.raises(IntegrityError, match="compiled from other sources"):
-        passes.warm()
-    monkeypatch.undo()
-    passes.warm()
-    assert features.layout() == columns.LAYOUT
 
 
 def test_features_by_hand() -> None:
