@@ -24,7 +24,7 @@ from .planning import Phase, Plan, make_plan
 from .progress import Progress, quiet
 from .publish import publish
 from .recipe import Recipe
-from .work import Given, Lot, Work
+from .work import Given, Lot, Tick, Work, nothing
 
 SUBMISSION = "slurm.json"
 """In a run folder: what was submitted to Slurm."""
@@ -163,23 +163,18 @@ def reopen_cleaned(folder: RunFolder) -> None:
 
 
 def run_lots(
-    folder: RunFolder, lots: Sequence[Lot], backend: Backend, progress: Progress | None = None
-) -> dict[Given, str]:
-    """Runs tasks; returns the error texts of those that failed, each of which has a record. With
-    `progress`, phases of which all tasks have committed are sealed, and their guards applied."""
+    folder: RunFolder, lots: Sequence[Lot], backend: Backend, *,
+    close: Callable[[str], None] = nothing, tick: Tick = nothing,
+) -> dict[Given, str]:  # fmt: skip
+    """Runs tasks; returns the error texts of those that failed, each of which has a record. For
+    `close` and `tick` see `Work`."""
 
     def failed(phase: str, task: int, text: str) -> None:
         if left_no_record(text):
             place = folder.phase_folder(folder.plan.phase(phase))
             put_failure(place, phase, task, "WorkerDied", text)
 
-    if progress is None:
-        work = Work(lots, failed=failed)
-    else:
-        work = Work(
-            lots, failed=failed, tick=progress.tick,
-            close=lambda phase: close_phase(folder, folder.plan.phase(phase), progress),
-        )  # fmt: skip
+    work = Work(lots, close=close, failed=failed, tick=tick)
     work.start()
     backend.run(work)
     return work.errors
@@ -211,7 +206,10 @@ def run_group(
         drop_stale(folder, phase)
         missing = missing_tasks(place, phase.tasks)
         lots.append(Lot(phase.name, missing, folder.plan.needs[phase.name]))
-    errors = run_lots(folder, lots, backend, progress)
+    errors = run_lots(
+        folder, lots, backend, tick=progress.tick,
+        close=lambda name: close_phase(folder, folder.plan.phase(name), progress),
+    )  # fmt: skip
     if errors:
         name, first = min(errors)
         failed = folder.plan.phase(name)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import signal
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,23 @@ import pytest
 
 from corpusmill.pipeline import Plan, verify
 from corpusmill.pipeline.attempt import Attempt
-from corpusmill.pipeline.commits import Commit, PhaseFolder, put_commit, read_commit
+from corpusmill.pipeline.commits import (
+    Commit,
+    PhaseFolder,
+    Seal,
+    put_commit,
+    read_commit,
+    read_seal,
+    write_seal,
+)
 from corpusmill.pipeline.engine import EngineContext, RunFolder
 from corpusmill.pipeline.errors import IntegrityError, StageError, TaskError
 from corpusmill.pipeline.planning import Phase
+from corpusmill.pipeline.report import status_data, status_lines
 
+from . import sites
 from .conftest import PRODUCTS, RECIPE
-from .mill import Mill, no_half_files, outputs
+from .mill import Mill, launched, no_half_files, outputs
 
 LINES = RECIPE.replace(
     "- dedup.exact", "- dedup.lines: {host_documents: 0, documents: 2, hosts: 1}"
@@ -54,13 +65,20 @@ def calm(mill: Mill) -> Path:
     return mill.ran("calm", LINES)
 
 
-@pytest.fixture
-def cut(mill: Mill, disturbed: Disturbed) -> Iterator[Path]:
+@pytest.fixture(scope="module")
+def killed(mill: Mill, disturbed: Disturbed) -> Path:
     """A run that was killed when the documents of partition 1 had committed, and the marks of
     partition 0 had not."""
     number = disturbed.number("04-lines.mark", "commit", 1)
-    ended = mill.run("cut", LINES, hook=SLOW, fault=f"any:{number}")
+    ended = mill.run("dead", LINES, hook=SLOW, fault=f"any:{number}")
     assert ended.code == -signal.SIGKILL, ended.said
+    return mill.base / "dead"
+
+
+@pytest.fixture
+def cut(mill: Mill, killed: Path) -> Iterator[Path]:
+    """A copy of it."""
+    shutil.copytree(killed, mill.base / "cut")
     yield mill.base / "cut"
     shutil.rmtree(mill.base / "cut")
 
@@ -99,6 +117,22 @@ def test_a_slow_partition_holds_back_only_itself(disturbed: Disturbed, calm: Pat
 
 
 @pytest.mark.slow
+def test_two_workers_and_a_slow_partition(
+    mill: Mill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The marks of partition 0 end when the documents of the three others are done: a run in which
+    phases waited for each other would never end."""
+    text = LINES.replace("partitions: 2", "partitions: 4")
+    (mill.base / "recipe.yaml").write_text(text)
+    root = mill.base / "held"
+    monkeypatch.setenv("WAIT_FOR", str(root / "phases/06-docs-*/commits/*/*.json"))
+    ended = launched(mill.base, root.name, site=sites.put(tmp_path, sites.HELD_MARKS))
+    assert ended.code == 0, ended.said
+    assert outputs(root) == outputs(mill.ran("four", text))
+    assert verify(root).faults == []
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "kind", "nth"),
     [("06-docs", "commit", 0), ("04-lines.mark", "seal", 0),
@@ -115,6 +149,14 @@ def test_killed_between_an_early_task_and_the_seal_before(
     mill.ran(root, LINES)
     assert outputs(root) == outputs(calm)
     shutil.rmtree(root)
+
+
+def test_the_status_of_two_phases_at_work(killed: Path) -> None:
+    shown = [line.split() for line in status_lines(status_data(killed))[5:8]]
+    assert [(row[0], row[1], row[-1]) for row in shown] == [
+        ("04-lines.mark", "1/2", "open"), ("05-lines.tally", "0/1", "waiting"),
+        ("06-docs", "1/2", "open"),
+    ]  # fmt: skip
 
 
 @pytest.mark.slow
@@ -160,6 +202,23 @@ def test_an_early_task_whose_upstream_is_gone_is_run_again(
     mill.ran(cut, LINES)
     assert record(cut, "06-docs", 1)["provenance"]["attempt"] != before
     assert outputs(cut) == outputs(calm)
+
+
+@pytest.mark.parametrize("after", [None, "another"])
+def test_a_seal_names_what_the_seal_before_names(tmp_path: Path, after: str | None) -> None:
+    place = PhaseFolder(tmp_path)
+    assert put_commit(place, Commit("b", "k", 0, upstream={"a": "content"}))
+    assert not put_commit(place, Commit("b", "k", 0, upstream={"a": "content"}))
+    with pytest.raises(IntegrityError, match="committed twice with different content"):
+        put_commit(place, Commit("b", "k", 0))
+    other = None if after is None else Seal("a", "k", ({"content": after},), {})
+    with pytest.raises(IntegrityError, match="task 0 of b was made from other results"):
+        write_seal(place, "b", "k", 1, other)
+    assert not place.seal().exists()
+    write_seal(place, "b", "k", 1, Seal("a", "k", ({"content": "content"},), {}))
+    found = read_seal(place, "k")
+    assert found is not None
+    assert found.commits[0]["upstream"] == {"a": "content"}
 
 
 @pytest.mark.slow
@@ -260,6 +319,28 @@ def test_a_phase_is_held_to_what_it_says_that_it_writes(
         with pytest.raises(StageError, match="writes rows of 'verdicts' that belong to another"):
             own.write("verdicts", table, hashes)
     context("04-lines.mark", 1, own_verdicts=False).write("verdicts", table, None)
+
+
+def test_a_commit_that_a_network_file_system_shows_late(
+    calm: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is waited for; one that never comes is an error that names it."""
+    place = phase_of(calm, "04-lines.mark")[0]
+    hidden = calm / "hidden"
+    looks: list[float] = []
+
+    def shown(seconds: float) -> None:
+        looks.append(seconds)
+        if len(looks) == 2:
+            hidden.rename(place.commit(1))
+
+    monkeypatch.setattr(time, "sleep", shown)
+    place.commit(1).rename(hidden)
+    folder = RunFolder(calm, Plan.load(calm / "plan.json"))
+    with pytest.raises(TaskError, match=r"task 1 of phase 04-lines\.mark has not finished"):
+        folder.commit("04-lines.mark", 1)
+    assert folder.commit("04-lines.mark", 1, wait=60)["task"] == 1
+    assert looks == [1.0, 1.0]
 
 
 def test_rows_of_others_are_not_read_from_a_phase_that_is_open(

@@ -38,6 +38,27 @@ def test_a_line_now_and_then_without_a_terminal(clock: list[float]) -> None:
     assert QUIET_SECONDS <= 60
 
 
+def test_two_phases_at_work(clock: list[float]) -> None:
+    """Each with its own time; what was done before it was looked at counts for no pace."""
+    said: list[str] = []
+    shown = Progress(said.append)
+    shown.tick("04-mark", 0, 4)
+    clock[0] = 106.0
+    shown.tick("06-docs", 2, 4)
+    clock[0] = 116.0
+    shown.tick("04-mark", 3, 4)
+    shown.end("04-mark", 4)
+    clock[0] = 126.0
+    shown.tick("06-docs", 4, 4)
+    shown.end("06-docs", 4)
+    assert said == [
+        "04-mark: 3/4 tasks, 16 s, 0.19 tasks a second, about 5 s left; 06-docs: 2/4 tasks, 10 s",
+        "04-mark: 4 tasks in 16.0 s",
+        "06-docs: 4/4 tasks, 20 s, 0.1 tasks a second, about 0 s left",
+        "06-docs: 4 tasks in 20.0 s",
+    ]
+
+
 @pytest.mark.slow
 def test_it_moves_while_a_task_runs(
     corpus: Path, small: Callable[..., Recipe], monkeypatch: pytest.MonkeyPatch

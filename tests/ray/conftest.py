@@ -37,8 +37,12 @@ steps:
 execution: {task_bytes: 10000, partitions: 2}
 """
 
+LINES = RECIPE.replace("dedup.exact", "dedup.lines: {host_documents: 0, documents: 2, hosts: 1}")
+"""Six phases; documents, the last, need only the marks of their partition."""
+
 WORLD = '''
-"""Loaded by every worker: what WORLD/NAME holds happens to the reader of the input NAME."""
+"""Loaded by every worker: what WORLD/NAME holds happens to the reader of the input NAME; the task
+of WORLD/PHASE-TASK waits for as long as that is there."""
 import os, sys, time
 from pathlib import Path
 
@@ -59,6 +63,17 @@ if "run-tasks" in sys.orig_argv:
         return before(self, file)
 
     jsonl.Jsonl.read = read
+
+    from corpusmill.pipeline import worker
+
+    run_task = worker.Worker.run_task
+
+    def held(self, phase, task):
+        while Path({world!r}, f"{{phase.name}}-{{task}}").exists():
+            time.sleep(0.05)
+        return run_task(self, phase, task)
+
+    worker.Worker.run_task = held
 '''
 
 
@@ -90,10 +105,12 @@ class Site:
         (self.world / f"part-{part:02d}.jsonl").write_text(what)
         return self.world / f"part-{part:02d}.jsonl.started"
 
-    def start(self, out: str, *words: str, backend: str = "ray") -> subprocess.Popen[str]:
+    def start(
+        self, out: str, *words: str, backend: str = "ray", recipe: str = "recipe.yaml"
+    ) -> subprocess.Popen[str]:
         """``corpusmill run`` on a backend."""
         command = [
-            sys.executable, "-P", "-m", "corpusmill.pipeline", "run", "recipe.yaml", "--out", out,
+            sys.executable, "-P", "-m", "corpusmill.pipeline", "run", recipe, "--out", out,
             "--quiet", "--json", "--backend", backend, *words,
         ]  # fmt: skip
         return subprocess.Popen(

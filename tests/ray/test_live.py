@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import FILES, Site, ended
+from .conftest import FILES, LINES, Site, ended
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray")]
 
@@ -74,6 +74,22 @@ def test_a_task_that_fails_stops_all_that_depends_on_it(site: Site) -> None:
     assert f"1 of {FILES} tasks of 01-read failed; task 3: ValueError: told to fail" in said
     assert site.commits("run", "01-read") == FILES - 1
     assert list(site.base.glob("run/phases/02-*")) == []
+
+
+def test_documents_need_only_the_marks_of_their_partition(site: Site) -> None:
+    """Those of partition 1 are done while the marks of partition 0 are at work."""
+    (site.base / "lines.yaml").write_text(LINES)
+    mark = site.world / "04-lines.mark-0"
+    mark.write_text("hold")
+    process = site.start("early", recipe="lines.yaml")
+    early = "early/phases/06-docs-*/commits/*/000001.json"
+    wait_for("documents of partition 1", lambda: list(site.base.glob(early)) != [])
+    assert site.commits("early", "04-lines.mark") == 1
+    assert list(site.base.glob("early/phases/04-*/sealed.json")) == []
+    mark.unlink()
+    ended(process, 0)
+    ended(site.start("calm", "--workers", "1", backend="local", recipe="lines.yaml"), 0)
+    assert site.products("early") == site.products("calm")
 
 
 def test_a_lost_machine(site: Site) -> None:

@@ -19,6 +19,7 @@ from corpusmill.pipeline.cli import main
 from corpusmill.pipeline.commits import read_commit
 from corpusmill.pipeline.engine import RunFolder
 from corpusmill.pipeline.errors import ConfigError, TaskError
+from corpusmill.pipeline.needs import Needs
 from corpusmill.pipeline.planning import Plan, make_plan
 from corpusmill.pipeline.ray_backend import RayBackend
 from corpusmill.pipeline.ray_slot import RaySlot
@@ -42,6 +43,7 @@ class FakeRay(ModuleType):
         self.slots: list[int] = []
         self.alive: set[int] = set()
         self.given: list[tuple[int, int]] = []
+        self.phases: list[str] = []
         self.inits: list[dict[str, Any]] = []
 
     def init(self, **how: Any) -> None:
@@ -61,6 +63,7 @@ class FakeRay(ModuleType):
 
             def run(phase: str, task: int) -> Any:
                 self.given.append((number, task))
+                self.phases.append(phase)
                 return lambda: self.does(number, task)
 
             return SimpleNamespace(
@@ -135,6 +138,21 @@ def test_a_lost_worker_is_replaced_and_its_task_given_to_another(fake: Any, tmp_
     assert ran(tmp_path, [0, 1, 2], workers=1)[0] == {}
     assert ray.given == [(0, 0), (1, 0), (1, 1), (1, 2)]
     assert ray.alive == set()
+
+
+def test_a_slow_task_holds_back_only_its_own(
+    fake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first task that was begun is answered last."""
+    ray = fake(lambda slot, task: None)
+    monkeypatch.setattr(ray, "wait", lambda answers, **_: (answers[-1:], answers[:-1]))
+    closed: list[str] = []
+    lots = [Lot("a", [0, 1, 2], Needs(sealed=("0",))), Lot("b", [0, 1, 2], Needs("a"))]
+    with RayBackend(tmp_path, "plan", 2) as backend:
+        backend.run(Work(lots, close=closed.append))
+    begun = [(phase, task) for phase, (_, task) in zip(ray.phases, ray.given, strict=True)]
+    assert begun == [("a", 0), ("a", 1), ("a", 2), ("b", 1), ("b", 2), ("b", 0)]
+    assert closed == ["a", "b"]
 
 
 def test_a_task_that_takes_its_worker_along_is_given_up(fake: Any, tmp_path: Path) -> None:

@@ -33,6 +33,11 @@ execution: {task_bytes: 100, partitions: 2}
 DEDUP = RECIPE.replace("steps:\n", "steps:\n  - dedup.exact\n")
 """Four phases."""
 
+LINES = RECIPE.replace(
+    "steps:\n", "steps:\n  - dedup.lines: {host_documents: 0, documents: 2, hosts: 1}\n"
+)
+"""Six phases; documents, the last, need only the marks of their partition."""
+
 PROFILE = """
 schema: corpusmill/slurm-profile/1
 partition: main
@@ -46,7 +51,8 @@ FILES = 8
 FEW = 3
 
 SITE = '''
-"""Loaded by every process of a job: what `{world}/NAME` holds happens to the reader of NAME."""
+"""Loaded by every process of a job: what `{world}/NAME` holds happens to the reader of NAME, and
+what `{world}/PHASE-TASK` holds to that task."""
 import os, signal, sys, time
 from pathlib import Path
 
@@ -77,6 +83,20 @@ def read(self, file):
     return before(self, file)
 
 jsonl.Jsonl.read = read
+
+from corpusmill.pipeline import worker
+
+run_task = worker.Worker.run_task
+
+def held(self, phase, task):
+    mode = Path({world!r}, f"{{phase.name}}-{{task}}")
+    while mode.exists() and mode.read_text() == "hold":
+        time.sleep(0.2)
+    if mode.exists() and mode.read_text() == "fail":
+        raise ValueError("told to fail")
+    return run_task(self, phase, task)
+
+worker.Worker.run_task = held
 '''
 
 

@@ -12,12 +12,21 @@ import pytest
 from corpusmill.pipeline import Plan, Recipe, run
 from corpusmill.pipeline.cli import main
 from corpusmill.pipeline.errors import ConfigError
-from corpusmill.pipeline.planning import make_plan
+from corpusmill.pipeline.planning import Phase, make_plan
 from corpusmill.pipeline.profile import PhaseProfile, Profile
 from corpusmill.pipeline.slurm import dry_run, to_do
-from corpusmill.pipeline.slurm_jobs import Needs, Place, check_place, make_round, options, spans
+from corpusmill.pipeline.slurm_jobs import (
+    Needs,
+    Place,
+    Round,
+    check_place,
+    graph_lines,
+    make_round,
+    options,
+    spans,
+)
 
-from .conftest import DEDUP, write_corpus
+from .conftest import DEDUP, LINES, write_corpus
 
 PROFILE = Profile(
     schema="corpusmill/slurm-profile/1", time="02:00:00", memory="4G", partition="cpu",
@@ -181,6 +190,78 @@ def test_a_sealed_phase_is_not_submitted(recipe: Recipe, tmp_path: Path) -> None
         "publish: one job, afterok 04-docs.seal",
     ]  # fmt: skip
     assert [t for n, t in made.files.items() if n.endswith(".tasks")] == ["1\n"]
+
+
+ELEMENT_BY_ELEMENT = """\
+04-lines.mark.0: array of 2, afterok 03-lines.count.seal
+04-lines.mark.seal: one job, afterok 03-lines.count.seal, afterany 04-lines.mark.0
+05-lines.tally.0: array of 1, afterok 04-lines.mark.seal
+05-lines.tally.seal: one job, afterok 04-lines.mark.seal, afterany 05-lines.tally.0
+06-docs.0: array of 2, aftercorr 04-lines.mark.0
+06-docs.seal: one job, afterok 05-lines.tally.seal, afterany 06-docs.0
+publish: one job, afterok 06-docs.seal
+"""
+
+
+def last_lines(made: Round, count: int = 7) -> str:
+    return "\n".join([*graph_lines(made.jobs)[-count:], ""])
+
+
+def test_elements_wait_for_those_of_their_number(tmp_path: Path) -> None:
+    """Only where both phases are whole, cut alike, and one array each."""
+    write_corpus(tmp_path / "input", 3)
+    plan = make_plan(Recipe.parse(LINES, tmp_path))
+    place = Place(tmp_path, tmp_path / "slurm" / "round-1", "t")
+
+    def made(profile: Profile, limit: int = 3, **missing: list[int]) -> Round:
+        todo = [
+            (p, missing.get(p.name.partition("-")[2].replace(".", "_"), [*range(p.tasks)]))
+            for p in plan.phases
+        ]
+        return make_round(plan, todo, profile, limit, place, {})
+
+    whole = made(PROFILE)
+    assert last_lines(whole) == ELEMENT_BY_ELEMENT
+    ids = {job.key: str(100 + i) for i, job in enumerate(whole.jobs)}
+    docs = next(job for job in whole.jobs if job.key == "06-docs.0")
+    assert (
+        options(docs, ids, PROFILE, Path("/r"))[-1]
+        == f"--dependency=aftercorr:{ids['04-lines.mark.0']}"
+    )
+    several = {"04-lines.mark": PhaseProfile(tasks_per_element=2)}
+    for other in (
+        made(PROFILE, lines_mark=[1]), made(PROFILE, lines_mark=[]), made(PROFILE, docs=[0]),
+        made(dataclasses.replace(PROFILE, phases=several)), made(PROFILE, limit=1),
+    ):  # fmt: skip
+        text = last_lines(other, 9)
+        assert "06-docs.0: array of" in text
+        assert "aftercorr" not in text
+        assert ", afterok 05-lines.tally.seal\n" in text.partition("06-docs.0: ")[2]
+
+
+def test_a_tokenizer_that_is_given_waits_for_nothing_of_its_group(tmp_path: Path) -> None:
+    """So that documents can be encoded as they come; the seal of what is encoded waits for all."""
+    write_corpus(tmp_path / "input", 3)
+    plan = make_plan(Recipe.parse(LINES, tmp_path))
+    take = Phase("07-take", "aux", "t", 1, step="t", upstream=("06-docs",), reads="nothing")
+    encode = Phase(
+        "08-encode", "aux", "e", 2, step="e", upstream=("06-docs", "07-take"),
+        reads="own documents",
+    )  # fmt: skip
+    more = Plan(plan.data, (*plan.phases, take, encode))
+    place = Place(tmp_path, tmp_path / "slurm" / "round-1", "t")
+    todo = [(p, [*range(p.tasks)]) for p in more.phases]
+    assert (
+        last_lines(make_round(more, todo, PROFILE, 3, place, {}), 6)
+        == """\
+06-docs.seal: one job, afterok 05-lines.tally.seal, afterany 06-docs.0
+07-take.0: array of 1, afterok 03-lines.count.seal
+07-take.seal: one job, afterok 03-lines.count.seal, afterany 07-take.0
+08-encode.0: array of 2, afterok 07-take.seal, aftercorr 06-docs.0
+08-encode.seal: one job, afterok 06-docs.seal, afterok 07-take.seal, afterany 08-encode.0
+publish: one job, afterok 08-encode.seal
+"""
+    )
 
 
 def test_spans() -> None:

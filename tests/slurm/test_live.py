@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import DEDUP, FEW, FILES, PROFILE, Site
+from .conftest import DEDUP, FEW, FILES, LINES, PROFILE, Site
 
 pytestmark = pytest.mark.slow
 
@@ -75,6 +75,38 @@ def test_a_task_that_fails_stops_all_that_depends_on_it(site: Site) -> None:
     assert "01-read.0 (" in printed
     assert "array of 1" in printed
     site.settle()
+    site.same_as_local()
+
+
+def test_elements_begin_when_that_of_their_number_has_ended(site: Site) -> None:
+    """Documents of partition 1 are done while the marks of partition 0 are at work; when these
+    fail nothing is sealed and nothing hangs, and `retry` uses what was done early."""
+    site.write(LINES, world=True)
+    mode = site.base / "world" / "04-lines.mark-0"
+    mode.write_text("hold")
+    assert "06-docs.0 (" in (printed := site.submit())
+    assert "array of 2, aftercorr 04-lines.mark.0" in printed
+    run = site.base / "run" / "phases"
+    site.cluster.wait(
+        "documents of partition 1", lambda: list(run.glob("06-docs-*/commits/*/000001.json")), 180
+    )
+    (early,) = run.glob("06-docs-*/commits/*/*.json")
+    assert [p.name for p in run.glob("04-lines.mark-*/commits/*/*.json")] == ["000001.json"]
+    assert list(run.glob("04-lines.mark-*/sealed.json")) == []
+    told = {p["phase"]: p for p in site.status()["phases"]}
+    assert [told[p]["done"] for p in ("04-lines.mark", "05-lines.tally", "06-docs")] == [1, 0, 1]
+    before = early.read_bytes()
+    mode.write_text("fail")
+    site.settle()
+    assert "04-lines.mark task 0: error, tried 1: ValueError: told to fail" in (
+        site.ok("status", "run")
+    )
+    assert list(run.glob("0[456]-*/sealed.json")) == []
+    mode.write_text("nothing")
+    printed = site.ok("retry", "run")
+    assert "aftercorr" not in printed
+    site.settle()
+    assert early.read_bytes() == before
     site.same_as_local()
 
 
