@@ -34,7 +34,8 @@ _ISO = (
     "tur=tr twi=ak uig=ug ukr=uk urd=ur uzb=uz uzn=uz ven=ve vie=vi vol=vo wln=wa wol=wo wuu=zh "
     "xho=xh ydd=yi yid=yi yor=yo yue=zh zho=zh zsm=ms zul=zu zh-TW=zh-Hant fil=tl iw=he jw=jv"
 )
-_CODES = dict(pair.split("=") for pair in _ISO.split())
+SHORTER = dict(pair.split("=") for pair in _ISO.split())
+"""Codes of models, and ours for the same languages."""
 _LABEL = re.compile(r"__label__([A-Za-z-]+?)(?:_([A-Z][a-z]{3}))?(?:_[A-Za-z0-9]+)?")
 _LINES = re.compile(r"[\n\r\0\v\f\x1c-\x1e\x85\u2028\u2029]")
 
@@ -45,7 +46,7 @@ def code_of(label: str) -> str:
     match = _LABEL.fullmatch(label)
     if match is None or match[1] in ("zxx", "und", "unknown"):
         return ""
-    code = _CODES.get(match[1], match[1])
+    code = SHORTER.get(match[1], match[1])
     return "zh-Hant" if code == "zh" and match[2] == "Hant" else code
 
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from corpusmill.pipeline.document import Document, Outcome
 from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import Asset, Kind, Stage
+from corpusmill.stages.measure.language_codes import check_codes
 
 from .fasttext_models import check_label, load_model
 from .own_models import in_languages
@@ -34,6 +35,7 @@ class Params:
     max_chars: int = MAX_CHARS
 
     def __post_init__(self) -> None:
+        check_codes(self.languages, "languages")
         if not self.label:
             raise ConfigError("classifiers.fasttext_quality: label is empty")
         if self.max_chars < 1:

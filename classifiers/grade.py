@@ -18,6 +18,7 @@ from corpusmill.pipeline.document import Document, Outcome, Scalar
 from corpusmill.pipeline.errors import AssetError, ConfigError
 from corpusmill.pipeline.stage import Asset, Kind, Stage
 from corpusmill.stages.measure import c4, fineweb, gopher, repetition, text_kind
+from corpusmill.stages.measure.language_codes import check_codes
 
 from .own_models import in_languages
 
@@ -100,6 +101,9 @@ class Params:
 
     model: Asset
     languages: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_codes(self.languages, "languages")
 
 
 class Grade(Stage):

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from corpusmill.pipeline.document import Document, Outcome
 from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import Asset, Kind, Stage
+from corpusmill.stages.measure.language_codes import check_codes
 
 from .linear_model import LinearModel, load_linear
 from .own_models import in_languages
@@ -32,6 +33,7 @@ class Params:
     max_chars: int = MAX_CHARS
 
     def __post_init__(self) -> None:
+        check_codes(self.languages, "languages")
         if not self.label or self.max_chars < 1:
             raise ConfigError(
                 f"classifiers.linear_quality: label is {self.label!r}, max_chars {self.max_chars}",

@@ -30,6 +30,7 @@ from corpusmill.pipeline.document import Document, Outcome
 from corpusmill.pipeline.errors import AssetError, ConfigError
 from corpusmill.pipeline.stage import Asset, Kind, Stage
 from corpusmill.stages.clean.spans import LETTERS, TAG
+from corpusmill.stages.measure.language_codes import check_codes
 
 from .model_folder import check_length, check_window, checked_config, load
 from .own_models import DECIMALS, in_languages
@@ -58,6 +59,7 @@ class Params:
     max_tokens: int = 512
 
     def __post_init__(self) -> None:
+        check_codes(self.languages, "languages")
         if not self.labels or "" in self.labels:
             raise ConfigError(
                 f"classifiers.names: labels={list(self.labels)!r}",

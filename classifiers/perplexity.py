@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from corpusmill.pipeline.document import Document, Outcome
 from corpusmill.pipeline.errors import AssetError, ConfigError
 from corpusmill.pipeline.stage import Asset, Kind, Stage
+from corpusmill.stages.measure.language_codes import check_codes
 
 from .ngram_model import UNIT, NgramModel, check_ngrams, load_ngrams
 from .perplexity_text import MAX_CHARS, Cutter, cutter, plain_lines
@@ -40,6 +41,7 @@ class Params:
                 f"classifiers.perplexity: {len(self.models)} models, max_chars {self.max_chars}",
                 hint="name a model for a language, or for '*'; read at least one character",
             )
+        check_codes(set(self.models) - {OTHERS}, "models")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 from corpusmill.pipeline.document import Document, Outcome
 from corpusmill.pipeline.errors import AssetError, ConfigError
 from corpusmill.pipeline.stage import Asset, Kind, Stage
+from corpusmill.stages.measure.language_codes import check_codes
 
 from .own_models import DECIMALS, check_names, extra_module, in_languages, place_of_label
 
@@ -44,6 +45,7 @@ class Params:
     trusted: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        check_codes(self.languages, "languages")
         check_names("classifiers.sklearn_score", self.signal, self.label)
         if self.max_chars < 1:
             raise ConfigError(

@@ -17,6 +17,7 @@ import numpy as np
 from corpusmill.pipeline.document import Document, Outcome
 from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import Asset, Kind, SignalType, Stage
+from corpusmill.stages.measure.language_codes import check_codes
 
 from .clusters_model import Clusters, load_clusters
 from .embedding import PACKAGE, Embedder, load_embedder, with_words
@@ -39,6 +40,7 @@ class Params:
     min_score: float = 0.0
 
     def __post_init__(self) -> None:
+        check_codes(self.languages, "languages")
         if not 0 <= self.min_score <= 1:
             raise ConfigError(f"min_score is {self.min_score}", hint="a probability, 0 to 1")
         if self.topic is None and self.format is None and self.clusters is None:

@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Literal
 from corpusmill.pipeline.document import Document, Outcome
 from corpusmill.pipeline.errors import AssetError, ConfigError
 from corpusmill.pipeline.stage import Asset, Kind, Stage
+from corpusmill.stages.measure.language_codes import check_codes
 
 from .model_folder import check_length, check_window, checked_config, load
 from .own_models import DECIMALS, check_names, in_languages, place_of_label
@@ -48,6 +49,7 @@ class Params:
     max_tokens: int = 512
 
     def __post_init__(self) -> None:
+        check_codes(self.languages, "languages")
         check_names("classifiers.transformer_score", self.signal, self.label)
         check_window("classifiers.transformer_score", self.max_tokens)
 

@@ -38,6 +38,7 @@ from corpusmill.pipeline.context import TaskContext, hash_of_ids
 from corpusmill.pipeline.document import Document, Outcome
 from corpusmill.pipeline.errors import ConfigError, StageError
 from corpusmill.pipeline.stage import Asset, AuxPhase, Barrier, Kind
+from corpusmill.stages.measure.language_codes import check_codes
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -66,6 +67,7 @@ class SemanticParams:
     languages: tuple[str, ...] = ("en",)
 
     def __post_init__(self) -> None:
+        check_codes(self.languages, "languages")
         if not 0 < self.min_cosine <= 1 or self.max_cluster < 2:
             raise ConfigError(
                 f"min_cosine is {self.min_cosine}, max_cluster {self.max_cluster}",

@@ -7,21 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import ClassVar
 
 from corpusmill.pipeline.document import Document, Drop, Outcome
 from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import Kind, Side, Stage
-from corpusmill.stages.measure.language_codes import LANGUAGES, UNDETERMINED
+from corpusmill.stages.measure.language_codes import UNDETERMINED, check_codes
 
 from .rules import as_number, missing
-
-_OTHER_NAMES = {
-    "cmn": "zh", "eng": "en", "english": "en", "fil": "tl", "in": "id", "iw": "he", "jp": "ja",
-    "jw": "jv", "kr": "ko", "no": "nb", "nor": "nb", "zh-CN": "zh", "zh-Hans": "zh",
-    "zh-TW": "zh-Hant", "zh-HK": "zh-Hant", "zht": "zh-Hant",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,26 +27,11 @@ class Params:
     """Smallest `lang_score` kept; above 0.5 the language was settled, or two judges agreed."""
 
     def __post_init__(self) -> None:
-        for code in self.keep:
-            if code not in LANGUAGES:
-                raise ConfigError(
-                    f"filters.language: keep has {code!r}, which no document is ever given",
-                    hint=_likely(code),
-                )
+        check_codes(self.keep, "filters.language: keep")
         if not 0 <= self.min_score <= 1:
             raise ConfigError(
                 f"filters.language: min_score is {self.min_score}", hint="give 0 to 1"
             )
-
-
-def _likely(code: str) -> str:
-    """The hint for a code that is none: the one that was likely meant, else all."""
-    close = get_close_matches(code, LANGUAGES, n=1, cutoff=0.5)
-    first = code[:2].lower()
-    likely = _OTHER_NAMES.get(code) or (
-        close[0] if close else first if first in LANGUAGES else None
-    )
-    return f"did you mean {likely!r}?" if likely else f"one of {', '.join(LANGUAGES)}"
 
 
 class LanguageFilter(Stage):

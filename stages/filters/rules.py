@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 from corpusmill.pipeline.document import Document, Drop, Outcome, Scalar
 from corpusmill.pipeline.errors import AssetError, ConfigError, StageError
 from corpusmill.pipeline.stage import Asset, Kind, Side, Stage
+from corpusmill.stages.measure.language_codes import check_codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +145,7 @@ class Rules:
                 f"{path.name} cannot be read as bounds of languages: {error}",
                 hint='a JSON object such as {"de": {"max_mean_word": 12.0}}',
             ) from error
+        check_codes(table, path.name, AssetError)
 
     def thresholds(self) -> list[tuple[str, str, float, Side]]:
         """(reason, signal, bound, side) of the bounds that are set, but those of single

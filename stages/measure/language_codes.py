@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from corpusmill.classifiers.fasttext_language import SHORTER
+from corpusmill.pipeline.errors import ConfigError, CorpusmillError
+
 UNDETERMINED = "und"
 
 _CLD2 = (
@@ -54,3 +61,34 @@ LANGUAGES: tuple[str, ...] = tuple(
     sorted({*CLD2_CODES.values(), *LANGID_CODES.values(), *_MODEL.split(), UNDETERMINED})
 )
 """Every value that the signal `lang` can have."""
+
+_OTHER_NAMES = {
+    **SHORTER,
+    "english": "en", "in": "id", "jp": "ja", "kr": "ko", "no": "nb", "zh-CN": "zh",
+    "zh-Hans": "zh", "zh-HK": "zh-Hant", "zht": "zh-Hant",
+    "alb": "sq", "arm": "hy", "baq": "eu", "bur": "my", "chi": "zh", "cze": "cs", "dut": "nl",
+    "fre": "fr", "geo": "ka", "ger": "de", "gre": "el", "ice": "is", "mac": "mk", "mao": "mi",
+    "may": "ms", "per": "fa", "rum": "ro", "slo": "sk", "tib": "bo", "wel": "cy",
+}  # fmt: skip
+"""Codes that languages have elsewhere, and ours."""
+
+
+def check_codes(
+    codes: Iterable[str], where: str, kind: type[CorpusmillError] = ConfigError
+) -> None:
+    """Raises an error of a `kind`, which names `where`, for a code that no document is ever given.
+    Three letters that are no language's other code pass: a user's own model may give them."""
+    for code in codes:
+        other = code in _OTHER_NAMES or not re.fullmatch("[a-z]{3}", code)
+        if code not in LANGUAGES and other:
+            raise kind(f"{where} has {code!r}, which no document is ever given", hint=_likely(code))
+
+
+def _likely(code: str) -> str:
+    """The hint for a code that is none: the one that was likely meant, else all."""
+    close = get_close_matches(code, LANGUAGES, n=1, cutoff=0.5)
+    first = code[:2].lower()
+    likely = _OTHER_NAMES.get(code) or (
+        close[0] if close else first if first in LANGUAGES else None
+    )
+    return f"did you mean {likely!r}?" if likely else f"one of {', '.join(LANGUAGES)}"

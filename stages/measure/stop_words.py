@@ -14,6 +14,8 @@ from pathlib import Path
 
 from corpusmill.pipeline.errors import AssetError
 
+from .language_codes import check_codes
+
 _DATA = Path(__file__).resolve().parent / "data" / "stop_words.json"
 
 
@@ -31,6 +33,7 @@ def read_lists(path: Path) -> dict[str, tuple[str, ...]]:
     empty = [code for code, words in found.items() if not words]
     if empty or not found:
         raise AssetError(f"{path.name} has no words for {', '.join(empty) or 'any language'}")
+    check_codes(found, path.name, AssetError)
     return found
 
 

@@ -165,13 +165,18 @@ def test_language() -> None:
     ("code", "likely"),
     [
         ("eng", "en"), ("no", "nb"), ("zh-TW", "zh-Hant"), ("zh-Hans", "zh"), ("Deutsch", "de"),
-        ("englisch", "en"),
+        ("englisch", "en"), ("ger", "de"), ("cmn", "zh"),
     ],
 )  # fmt: skip
 def test_unknown_language_is_loud(code: str, likely: str) -> None:
     with pytest.raises(ConfigError, match=rf"'{code}'") as caught:
         language.Params(keep=(code,))
     assert caught.value.hint == f"did you mean {likely!r}?"
+
+
+def test_a_code_that_only_a_users_model_gives_is_kept() -> None:
+    stage = language.STAGE(language.Params(keep=("ady",)))
+    assert isinstance(outcome(stage, lang="ady", lang_score=0.9), Document)
 
 
 def test_score_out_of_range_is_loud() -> None:

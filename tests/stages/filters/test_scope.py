@@ -61,6 +61,7 @@ def test_bounds_by_language(tmp_path: Path) -> None:
     [
         ('{"de": {"min_word": 3}}', "bound 'min_word'"),
         ('{"de": {"min_words": "3"}}', "no number"),
+        ('{"eng": {"min_words": 3}}', "has 'eng', which no document is ever given"),
         ('["de"]', "cannot be read"),
         ("{", "cannot be read"),
     ],

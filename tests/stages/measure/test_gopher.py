@@ -77,12 +77,12 @@ def test_lists() -> None:
 
 def test_own_stop_words(measure: Any, tmp_path: Path) -> None:
     path = tmp_path / "lists.json"
-    path.write_text('{"lists": {"en": "old mill", "xx": "foo bar"}}')
+    path.write_text('{"lists": {"en": "old mill", "xh": "foo bar"}}')
     stage = MeasureGopher(Params(stop_words=Asset(str(path))))
     stage.setup()
     text = "the old Mill and the foo"
     assert measure(stage, [text], lang="en")[0]["gopher_stop_words"] == 2
-    assert measure(stage, [text], lang="xx")[0]["gopher_stop_words"] == 1
+    assert measure(stage, [text], lang="xh")[0]["gopher_stop_words"] == 1
     assert "gopher_stop_words" not in measure(stage, [text], lang="de")[0]
     theirs = MeasureGopher(Params("en", "datatrove", Asset(str(path))))
     theirs.setup()
