@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     U64 = npt.NDArray[np.uint64]
+    I32 = npt.NDArray[np.int32]
     I64 = npt.NDArray[np.int64]
     U8 = npt.NDArray[np.uint8]
 
@@ -63,6 +64,7 @@ class GramTable:
         self._first = np.append(first, len(order)).astype(np.int64)
         wanted = np.bincount(entry, minlength=len(entries)) * np.asarray(percent)
         self._needed = -(-wanted // 100)
+        self._heads = _heads(self._gram)
         self._near = bit_filter(self._gram, _NEAR)
         self._far = bit_filter(self._gram, _FAR, lowest=True)
 
@@ -110,11 +112,10 @@ class GramTable:
         every = kernel.over_numbers(words, flags, begin, stop, self._near, rows, at, gram)
         plain = kernel.thinned(self._far, 0, rows, 0, at, gram)
         n = kernel.thinned(self._far, rows, every, plain, at, gram)
-        at, gram = at[:n], gram[:n]
-        slot = np.searchsorted(self._gram, gram)
-        slot[slot == len(self._gram)] = 0
-        hit = np.flatnonzero(self._gram[slot] == gram)
-        return at[hit], slot[hit], hit >= plain
+        slot = np.empty(n, np.int64)
+        whole = kernel.found(self._gram, self._heads, 0, plain, 0, at, gram, slot)
+        n = kernel.found(self._gram, self._heads, plain, n, whole, at, gram, slot)
+        return at[:n], slot[:n], np.arange(n) >= whole
 
 
 def _grams_of(entries: Sequence[U64]) -> tuple[U64, I64, I64]:
@@ -127,6 +128,14 @@ def _grams_of(entries: Sequence[U64]) -> tuple[U64, I64, I64]:
     inside = place + GRAM <= last[entry]
     at = place - (last - sizes)[entry]
     return gram[inside], entry[inside], at[inside]
+
+
+def _heads(ascending: U64) -> I32:
+    """Where the hashes with each value of their highest bits begin, and their number: about one
+    has each value."""
+    size = max(1, len(ascending).bit_length())
+    values = np.arange(1 << size, dtype=np.uint64) << np.uint64(64 - size)
+    return np.append(np.searchsorted(ascending, values), len(ascending)).astype(np.int32)
 
 
 def bit_filter(hashes: U64, each: int, *, lowest: bool = False) -> U8:

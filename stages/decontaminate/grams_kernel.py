@@ -10,7 +10,7 @@ from corpusmill.stages.words import ALL_DIGITS
 
 from .overlap import GRAM, MIX, ODD
 
-_U8, _I64, _U64 = types.uint8, types.int64, types.uint64
+_U8, _I32, _I64, _U64 = types.uint8, types.int32, types.int64, types.uint64
 _A, _B, _C, _D, _E = (np.uint64(factor) for factor in ODD)
 _1, _2, _3, _4, _7 = (np.uint64(n) for n in (1, 2, 3, 4, 7))
 _NUMBER = np.uint8(ALL_DIGITS)
@@ -61,26 +61,21 @@ def over_numbers(words, flags, begin, stop, near, n, at, gram):  # type: ignore[
     """The same of the n-grams that have numbers between their words, those left out; filled in
     behind `n` others. Returns the number of all."""
     shift = shift_of(near)
-    odd = (_A, _B, _C, _D, _E)
+    none = np.uint64(0)
     for d in range(len(begin)):
-        number = begin[d] - GRAM  # where the last one stands, or so far before that it is none
+        number = begin[d] - 1  # where the last one stands; before the first word there is none
+        a = b = c = e = f = none  # the last words that are no numbers, and where they stand
+        pa = pb = pc = pe = pf = number
         for p in range(begin[d], stop[d]):
             if flags[p] & _NUMBER:
                 number = p
                 continue
-            if p - number >= GRAM:
-                continue
-            total = np.uint64(0)
-            missing = GRAM
-            q = p + 1
-            while missing and q > begin[d]:
-                q -= 1
-                if not flags[q] & _NUMBER:
-                    missing -= 1
-                    total += words[q] * odd[missing]
-            if missing == 0:
+            a, b, c, e, f = b, c, e, f, words[p]
+            pa, pb, pc, pe, pf = pb, pc, pe, pf, p
+            if begin[d] <= pa < number:
+                total = a * _A + b * _B + c * _C + e * _D + f * _E
                 total = (total ^ (total >> MIX)) * _A
-                at[n] = q
+                at[n] = pa
                 gram[n] = total
                 n += has_bit(near, total >> shift)
     return n
@@ -99,4 +94,27 @@ def thinned(far, first, last, to, at, gram):  # type: ignore[no-untyped-def]
         at[to] = at[k]
         gram[to] = gram[k]
         to += has_bit(far, gram[k] & mask)
+    return to
+
+
+@kernel(_I64(array(_U64), array(_I32), _I64, _I64, _I64, out(_I64), out(_U64), out(_I64)))
+def found(grams, heads, first, last, to, at, gram, slot):  # type: ignore[no-untyped-def]
+    """Moves those of ``first:last`` that stand in `grams` to `to` and on, with their numbers there
+    in `slot`; returns where they end. `grams` ascend; ``heads[b]`` is the first of those whose
+    highest bits are `b` or more, and one entry more has their number."""
+    shift = np.uint64(64)
+    size = len(heads) - 1
+    while size > 1:
+        size >>= 1
+        shift -= _1
+    for k in range(first, last):
+        value = gram[k]
+        bucket = value >> shift
+        low, high = heads[bucket], heads[bucket + _1]
+        while low < high and grams[low] < value:
+            low += 1
+        if low < high and grams[low] == value:
+            at[to] = at[k]
+            slot[to] = low
+            to += 1
     return to

@@ -187,7 +187,9 @@ class Paraphrases:
     def _scan(self, words: U64, begin: I64, stop: I64) -> I64:
         """The windows that hold enough of an item; see `paraphrase_kernel.scan`."""
         at, classes = np.empty(len(words), np.int64), np.empty(len(words), np.int32)
-        n = self._kernel.anchors(words, self._filter, self._slots, self._post_first, at, classes)
+        n = self._kernel.anchors(
+            words, begin, stop, self._filter, self._slots, self._post_first, at, classes
+        )
         at, classes = at[:n], classes[:n]
         room = 1024
         while True:

@@ -78,17 +78,23 @@ def classify(words, slots, classes):  # type: ignore[no-untyped-def]
         classes[n] = class_of(words[n], slots)
 
 
-@kernel(_I64(array(_U64), array(_U8), array(_U64), array(_I64), out(_I64), out(_I32)))
-def anchors(words, filter_, slots, post_first, at, classes):  # type: ignore[no-untyped-def]
+@kernel(
+    _I64(array(_U64), array(_I64), array(_I64), array(_U8), array(_U64), array(_I64), out(_I64),
+         out(_I32))
+)  # fmt: skip
+def anchors(  # type: ignore[no-untyped-def]
+    words, begin, stop, filter_, slots, post_first, at, classes
+):
     """Fills `at` and `classes` with the places of anchors of any item, and returns their number.
 
     Two loops, so that the looks into the table, which few words need, do not wait for each other.
     """
     shift = shift_of(filter_)
     n = 0
-    for p in range(len(words)):
-        at[n] = p
-        n += has_bit(filter_, words[p] >> shift)
+    for d in range(len(begin)):
+        for p in range(begin[d], stop[d]):
+            at[n] = p
+            n += has_bit(filter_, words[p] >> shift)
     kept = 0
     for k in range(n):
         c = class_of(words[at[k]], slots)
@@ -165,10 +171,6 @@ def scan(  # type: ignore[no-untyped-def]
         p = at[k]
         while d < len(stop) and p >= stop[d]:
             d += 1
-        if d == len(stop):
-            break
-        if p < begin[d]:
-            continue
         c = at_class[k]
         for m in range(post_first[c], post_first[c + 1]):
             i = postings[m] >> _4

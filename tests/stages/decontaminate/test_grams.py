@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from corpusmill.stages.decontaminate import grams as grams_module
 from corpusmill.stages.decontaminate.grams import COMMON, Candidate, GramTable, bit_filter
 from corpusmill.stages.decontaminate.overlap import GRAM, grams
 from corpusmill.stages.words import ALL_DIGITS, tokenise, word_hashes
@@ -129,6 +130,20 @@ def test_the_kernels_have_the_hash_of_overlap() -> None:
     behind = kernel.thinned(some, 0, upper, 0, at, gram)
     assert behind == sum(map(bool, odd)) > 0
     assert (gram[:behind] & np.uint64(256)).all()
+
+
+def test_grams_that_are_in_the_table_have_their_numbers() -> None:
+    from corpusmill.stages.decontaminate import grams_kernel as kernel
+
+    top = 1 << 63
+    known = np.array([0, 7, top, top + 1, top + 9, 2**64 - 1], np.uint64)
+    heads = grams_module._heads(known)
+    assert heads.tolist() == [0, 2, 2, 2, 2, 5, 5, 5, 6]  # by the highest three bits
+    gram = np.array([9, 2**64 - 1, 8, 0, top + 9, top + 2, 7], np.uint64)
+    at, slot = np.arange(7, dtype=np.int64), np.empty(7, np.int64)
+    assert kernel.found(known, heads, 1, 7, 0, at, gram, slot) == 4
+    assert at[:4].tolist() == [1, 3, 4, 6]
+    assert slot[:4].tolist() == [5, 0, 4, 1]
 
 
 @pytest.mark.parametrize("lowest", [False, True])
