@@ -75,6 +75,7 @@ class Worker:
             else:
                 step.made.setup()
             self.plan.check_assets(step.made.params)
+        room_module("stages.compiled").load_imported()
         self._prepared = phase
         return bool(self._unready)
 

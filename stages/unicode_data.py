@@ -31,15 +31,18 @@ import zlib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from corpusmill.pipeline.errors import IntegrityError
 
+from .kept import kept_arrays
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+PATH = Path(__file__).with_name("data") / "unicode.bin"
 UNICODE_VERSION = "15.1.0"
 PAYLOAD_SHA256 = "067b58dd9ae5cd49081b4e1c01f5f1d6fb217b8e1599e6859d53c866b3b3ede6"
 
@@ -102,21 +105,28 @@ class Tables:
 
 @lru_cache(maxsize=1)
 def tables() -> Tables:
-    """The tables, loaded once a process (about 30 ms, 8 MB).
+    """The tables, made once for a machine (about 8 MB) and shared by its processes.
 
     Raises IntegrityError if the file is missing or is not the one that this code was made for.
     """
-    path = Path(__file__).with_name("data") / "unicode.bin"
     try:
-        payload = zlib.decompress(path.read_bytes())
+        arrays: Any = kept_arrays(
+            f"unicode-{PAYLOAD_SHA256[:8]}", (PATH, Path(__file__)), _unpacked
+        )
     except (OSError, zlib.error) as exc:
         raise IntegrityError(
-            f"{path}: cannot read the Unicode tables: {exc}", hint="reinstall corpusmill"
+            f"{PATH}: cannot read the Unicode tables: {exc}", hint="reinstall corpusmill"
         ) from exc
+    return Tables(**arrays)
+
+
+def _unpacked() -> dict[str, npt.NDArray[Any]]:
+    """The arrays of `Tables`, from the file."""
+    payload = zlib.decompress(PATH.read_bytes())
     digest = hashlib.sha256(payload).hexdigest()
     if digest != PAYLOAD_SHA256:
         raise IntegrityError(
-            f"{path}: sha256 of the payload is {digest}, want {PAYLOAD_SHA256}",
+            f"{PATH}: sha256 of the payload is {digest}, want {PAYLOAD_SHA256}",
             hint="reinstall corpusmill",
         )
     sequences, points = (int(n) for n in np.frombuffer(payload, "<u4", 2, 8))
@@ -131,15 +141,10 @@ def tables() -> Tables:
     at += 4 * (sequences + 1)
     pool = np.frombuffer(payload, "<u4", points, at)
     script = _script_table(category)
-    return Tables(
-        category=category,
-        flags=_flag_table(category, script),
-        script=script,
-        ccc=ccc,
-        fold=fold_index,
-        offsets=offsets,
-        pool=pool,
-    )
+    return {
+        "category": category, "flags": _flag_table(category, script), "script": script,
+        "ccc": ccc, "fold": fold_index, "offsets": offsets, "pool": pool,
+    }  # fmt: skip
 
 
 _CATEGORY_FLAGS = np.array(

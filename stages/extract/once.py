@@ -10,7 +10,8 @@ from corpusmill.pipeline.errors import ConfigError, InputError
 
 from . import Extracted
 from .libraries import Format
-from .page import Limits, PageFunction, page_function
+from .limits import Limits
+from .page import PageFunction, page_function
 from .policy import Tier
 
 
@@ -45,7 +46,7 @@ def extract_once(
     if "drop" in answer:
         raise InputError(
             f"{where} is over budget: {answer['drop']} with {answer['value']}",
-            hint="the budgets are in corpusmill.stages.extract.page.Limits",
+            hint="the budgets are in corpusmill.stages.extract.limits.Limits",
         )
     if "error" in answer:
         raise InputError(f"{where} cannot be extracted: {answer['message']}")

@@ -20,6 +20,7 @@ from corpusmill.pipeline.errors import ConfigError
 from .budget import Over, over_budget, over_limits
 from .charset import decode
 from .libraries import Format, LibraryError, self_test, trafilatura_metadata
+from .limits import Limits
 from .policy import TIERS, Choice, Tier, choose, choose_own, libraries_of
 from .rewrite import rewrite
 from .sanitise import clean_encoded, clean_markup
@@ -35,25 +36,6 @@ _WIDEST = 4
 """A body of more than this times the budget is over it in every encoding."""
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What a page may cost. Pages beyond are dropped with the reason ``over_budget_…``."""
-
-    max_bytes: int = 8 * 1024 * 1024
-    """Bytes of the decoded page in UTF-8. Of 4,700 benchmark pages the largest had 5 MB."""
-    max_depth: int = 2000
-    """Levels of nested elements, by `corpusmill.stages.extract.budget`."""
-    max_nodes: int = 400_000
-    """Elements, counting formatting that a parser opens again, and more for what parsers are slow
-    on: see `corpusmill.stages.extract.budget`."""
-
-    def __post_init__(self) -> None:
-        for name in ("max_bytes", "max_depth", "max_nodes"):
-            value = getattr(self, name)
-            if value < 1:
-                raise ConfigError(f"limits.{name} is {value}", hint="give a positive number")
-
-
 @dataclass(frozen=True, slots=True)
 class PageParams:
     """What `extract_page` needs to know."""
@@ -61,7 +43,7 @@ class PageParams:
     tier: Tier = "default"
     form: Format = "text"
     metadata: bool = False
-    limits: Limits = Limits()
+    limits: Limits = Limits()  # noqa: RUF009 - frozen
     comments: bool = True
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from corpusmill.pipeline.document import Document, Drop, Failure, Outcome, Page, Scalar
 from corpusmill.pipeline.errors import ConfigError, StageError
@@ -18,9 +18,12 @@ from .charset import PINS as CHARSET_PINS
 from .charset import header_charset
 from .libraries import PINS as LIBRARY_PINS
 from .libraries import Format
-from .page import Answer, Limits, PageFunction, page_function
+from .limits import Limits
 from .policy import Tier
 from .worker import Request, Worker, WorkerLimits
+
+if TYPE_CHECKING:
+    from .page import Answer, PageFunction
 
 _SIGNALS: dict[str, SignalType] = {
     "extract_path": "str",
@@ -127,6 +130,8 @@ class ExtractTiers(Stage):
         if params.isolate:
             self._made().start()
         else:
+            from .page import page_function
+
             self._function = page_function(params.page_config())
 
     def _made(self) -> Worker:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corpusmill.pipeline.errors import IntegrityError
+from corpusmill.stages.kept import kept_arrays
 
 from .language_scripts import GROUP_NAMES, letter_table
 
@@ -114,11 +115,16 @@ def unpack(raw: bytes) -> LanguageModel:
     numbers = np.frombuffer(raw, np.int8, offset=end + 1)
     table = numbers[: size * dims].reshape(size, dims).copy()
     columns = numbers[size * dims :].reshape(len(classes), dims)
-    falling = [round(math.exp(-step / 1024) * _ONE) for step in range(14 * 1024)]
+    falling = kept_arrays("falling", (Path(__file__),), _falling)["falling"].view(np.int64)
     return LanguageModel(
-        classes, table, np.ascontiguousarray(columns.T).astype(np.float32), head["unit"],
-        np.array(falling, np.int64),
-    )  # fmt: skip
+        classes, table, np.ascontiguousarray(columns.T).astype(np.float32), head["unit"], falling
+    )
+
+
+def _falling() -> dict[str, npt.NDArray[np.int64]]:
+    """Powers of e, from that of 0 down to that of -14."""
+    steps = [round(math.exp(-step / 1024) * _ONE) for step in range(14 * 1024)]
+    return {"falling": np.array(steps, np.int64)}
 
 
 @lru_cache(maxsize=1)

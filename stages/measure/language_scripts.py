@@ -7,10 +7,13 @@ that one language alone writes needs no judge.
 from __future__ import annotations
 
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from corpusmill.stages import unicode_data
+from corpusmill.stages.kept import kept_arrays
 from corpusmill.stages.unicode_data import ALPHA, CODE_POINTS, IGNORABLE, MARK, tables
 
 if TYPE_CHECKING:
@@ -68,6 +71,11 @@ def letter_table() -> npt.NDArray[np.uint32]:
     Capitals of the alphabets of Europe count as small letters. Their mapping has not changed since
     Unicode 4, so that every Python gives the same.
     """
+    sources = (unicode_data.PATH, Path(unicode_data.__file__), Path(__file__))
+    return kept_arrays("letters", sources, lambda: {"fold": _folded()})["fold"].view(np.uint32)
+
+
+def _folded() -> npt.NDArray[np.uint32]:
     flags = tables().flags
     letter = (flags & (ALPHA | MARK)) != 0
     fold = np.where(letter, np.arange(CODE_POINTS), 0).astype(np.uint32)
@@ -86,5 +94,4 @@ def letter_table() -> npt.NDArray[np.uint32]:
     fold |= group.astype(np.uint32) << 24
     fold[[0x27, 0x2019, 0x2BC]] = 0x27
     fold[(flags & IGNORABLE) != 0] = SKIP
-    fold.flags.writeable = False
     return fold

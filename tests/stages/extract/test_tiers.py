@@ -9,7 +9,7 @@ import pytest
 
 from corpusmill.pipeline.document import Document, Drop, Failure, Outcome, Page
 from corpusmill.pipeline.errors import ConfigError, StageError
-from corpusmill.stages.extract.page import Limits
+from corpusmill.stages.extract.limits import Limits
 from corpusmill.stages.extract.policy import TIERS, Tier
 from corpusmill.stages.extract.tiers import STAGE, TiersParams
 from corpusmill.stages.extract.worker import Worker, WorkerLimits
