@@ -113,7 +113,7 @@ def test_every_stage_in_the_docs_exists() -> None:
         for span in code_spans(page.read_text())
         for name in re.findall(rf"(?<![\w./]){rooms}\.[a-z0-9_]+(?![\w.(/])", span)
     }
-    known = {*stage_names(), "filters.shouting"}
+    known = {*stage_names(), "filters.shouting", "filters.hardly_words"}
     assert {(page, name) for page, name in spelled if name not in known} == set()
     assert len(spelled) > 10
 
@@ -136,9 +136,9 @@ def test_top_level_keys_of_the_page_are_those_of_the_code() -> None:
 
 
 def test_example_filter_works_as_printed(tmp_path: Path) -> None:
-    """The page's file and test, in a copy of the package that has nothing else added."""
+    """The page's files and test, in a copy of the package that has nothing else added."""
     page = (ROOT / "docs/adding-a-filter.md").read_text()
-    code, test = (text for kind, text in FENCE.findall(page) if kind == "python")
+    code, test, rules = (text for kind, text in FENCE.findall(page) if kind == "python")
     package = tmp_path / "corpusmill"
     package.mkdir()
     for room in ("pipeline", "configs", "classifiers", "tokenizers"):
@@ -149,6 +149,7 @@ def test_example_filter_works_as_printed(tmp_path: Path) -> None:
             if entry.name not in ("filters", "__pycache__"):
                 (package / folder / entry.name).symlink_to(entry)
     (package / "stages/filters/shouting.py").write_text(code)
+    (package / "stages/filters/hardly_words.py").write_text(rules)
     (tmp_path / "test_shouting.py").write_text(test)
     look = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
@@ -156,6 +157,8 @@ def test_example_filter_works_as_printed(tmp_path: Path) -> None:
         "from corpusmill.pipeline.registry import build\n"
         "stage = build('filters.shouting', {'max_share': 0.4}, 'here')\n"
         "assert stage.params.max_share == 0.4 and stage.params.min_letters == 20\n"
+        "rules = build('filters.hardly_words', {'min_words': 3}, 'here')\n"
+        "assert rules.thresholds()[0] == ('hardly_few', 'gopher_words', 3.0, 'low')\n"
         f"sys.exit(pytest.main(['-q', '-p', 'no:cacheprovider', {str(tmp_path)!r}]))\n"
     )
     command = [sys.executable, "-I", "-c", look]
