@@ -11,10 +11,11 @@ from __future__ import annotations
 import mmap
 from collections.abc import Callable, Generator
 
+from .libdeflate import Inflater
 from .mapped import reader
 from .raw import RawRecord, plain_header
 
-Inflate = Callable[[bytes, int, int], "bytes | bytearray | None"]
+Inflate = Callable[[bytes, int, int], bytes | None]
 """What a member holds that is all of ``data[start:stop]``; None for all else, broken or not."""
 
 _LEAST, _USUAL, _MOST = 64 << 10, 128 << 10, 4 << 20
@@ -51,18 +52,67 @@ def members(
         whole = inflate(window, at, hit)
         if whole is None:
             break
-        content = memoryview(whole)
-        header = plain_header(whole, content, 0)
-        if header is None:
+        place = base + at, hit - at
+        record = _only_record(whole, memoryview(whole), len(whole), place, max_block)
+        if record is None:
             break
-        headers, body, block = header
-        stop = body + block
-        if block > max_block or len(whole) != stop + 4 or not whole.endswith(b"\r\n\r\n"):
-            break
-        held = bytes(content[body:stop])
-        yield RawRecord("warc", base + at, 0, hit - at, headers, held, block)
+        yield record
         at = hit
     return base + at
+
+
+def gzip_members(
+    data: mmap.mmap | bytes, start: int, magic: bytes, most: int, max_block: int
+) -> Generator[RawRecord, None, int]:
+    """`members` of a gzip file by libdeflate, which says where a member of up to `most` bytes
+    ends, so that it need not be looked for."""
+    size, read = len(data), reader(data)
+    base, at, span, last = start, 0, _LEAST, 0
+    window = read(base, span)
+    inflater = Inflater(most)
+    inflater.look_at(window)
+    whole, content = inflater.whole, memoryview(inflater.whole)
+    while True:
+        to_come = base + len(window) < size
+        # A member as long as the one before would go on behind the window: inflated for nothing.
+        on = at > 0 and to_come and len(window) - at <= last
+        packed = made = 0
+        if not on:
+            if not window.startswith(magic, at):
+                break
+            packed, made = inflater.inflate(at)
+            if not packed and (
+                not to_come or (at == 0 and span == _MOST) or window.find(magic, at + 4) >= 0
+            ):
+                break
+        if not packed:
+            base, at, span = base + at, 0, _next_span(at, span)
+            window = read(base, span)
+            inflater.look_at(window)
+            continue
+        record = _only_record(whole, content, made, (base + at, packed), max_block)
+        if record is None:
+            break
+        yield record
+        at += packed
+        last = packed
+    return base + at
+
+
+def _only_record(
+    whole: bytes | bytearray, content: memoryview, size: int, place: tuple[int, int], max_block: int
+) -> RawRecord | None:
+    """The record that the first `size` bytes of `whole` are, of a member at `place` (offset,
+    length); None for all else. `content` has the same bytes."""
+    header = plain_header(whole, content, 0)
+    if header is None:
+        return None
+    headers, body, block = header
+    stop = body + block
+    if block > max_block or stop + 4 != size or not whole.startswith(b"\r\n\r\n", stop):
+        return None
+    held = bytes(content[body:stop])
+    return RawRecord("warc", place[0], 0, place[1], headers, held, block)
 
 
 def in_a_row(

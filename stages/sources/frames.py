@@ -7,29 +7,12 @@ What `corpusmill.stages.sources.packing` strings together. Formats: RFC 1952 (gz
 from __future__ import annotations
 
 import mmap
-import struct
 import zlib
 from typing import Any, Protocol
 
-
-def _library() -> Any:
-    """libdeflate's Python module, or None where it is missing: zlib gives the same, in more than
-    twice the time."""
-    try:
-        import deflate
-    except ImportError:
-        return None
-    return deflate
-
-
-_libdeflate = _library()
-
 _PLAIN_IN = 1 << 20
-_GZIP_LEAST = 20  # bytes of the shortest member
-_TRAILER = struct.Struct("<II")  # checksum and size, at the end of a member
-_SIZE = struct.Struct("<I")
-_HEADER_CHECKSUM = 2  # flag of a header with a checksum of its own, which libdeflate passes over
-_WHOLE_OUT = 4 << 20  # longer members are inflated piece by piece
+MOST_WHOLE = 4 << 20
+"""Longer members are inflated piece by piece."""
 
 
 class Frame(Protocol):
@@ -110,30 +93,16 @@ class PackedFrame:
         return b""
 
 
-def whole_gzip(data: bytes, start: int, stop: int) -> bytes | bytearray | None:
+def whole_gzip(data: bytes, start: int, stop: int) -> bytes | None:
     """What a gzip member holds that is the whole of ``data[start:stop]`` and inflates to no more
-    than 4 MiB; None for all else, broken or not."""
-    piece = memoryview(data)[start:stop]
-    if _libdeflate is None:
-        inflate = zlib.decompressobj(31)
-        try:
-            out = inflate.decompress(piece, _WHOLE_OUT)
-        except zlib.error:
-            return None
-        return out if inflate.eof and not inflate.unused_data else None
-    if len(piece) < _GZIP_LEAST or data[start + 3] & _HEADER_CHECKSUM:
-        return None
-    size = _SIZE.unpack_from(data, stop - _SIZE.size)[0]
-    if not 0 < size <= _WHOLE_OUT:
-        return None
+    than `MOST_WHOLE` bytes; None for all else, broken or not. With zlib, in twice the time of
+    `corpusmill.stages.sources.libdeflate`."""
+    inflate = zlib.decompressobj(31)
     try:
-        whole: bytearray = _libdeflate.gzip_decompress(piece, size)
-    except (_libdeflate.DeflateError, ValueError):
+        out = inflate.decompress(memoryview(data)[start:stop], MOST_WHOLE)
+    except zlib.error:
         return None
-    # Bytes behind a member are passed over without a word: then its checksum and size do not
-    # stand at the end, or (behind it is what is left of another copy of it) not only there.
-    end = _TRAILER.pack(_libdeflate.crc32(whole), len(whole))
-    return whole if data.find(end, start, stop) == stop - _TRAILER.size else None
+    return out if inflate.eof and not inflate.unused_data else None
 
 
 class WholeZstd:
@@ -149,7 +118,7 @@ class WholeZstd:
         """What the frame holds that is ``data[start:stop]``, or None."""
         piece = memoryview(data)[start:stop]
         try:
-            if not 0 < self._size(piece) <= _WHOLE_OUT:
+            if not 0 < self._size(piece) <= MOST_WHOLE:
                 return None
             out: bytes = self._inflate.decompress(piece, allow_extra_data=False)
         except self._error:

@@ -22,8 +22,9 @@ import zlib
 from collections.abc import Callable, Generator
 from typing import Any, Literal
 
-from .alone import in_a_row, members
-from .frames import Frame, PackedFrame, PlainFrame, WholeZstd, whole_gzip
+from . import libdeflate
+from .alone import gzip_members, in_a_row, members
+from .frames import MOST_WHOLE, Frame, PackedFrame, PlainFrame, WholeZstd, whole_gzip
 from .raw import RawRecord
 
 Packing = Literal["gzip", "zstd", "plain", "unknown"]
@@ -170,6 +171,8 @@ class Stream:
         lengths; returns where they end, for `took`. See `corpusmill.stages.sources.alone`."""
         if self.packing == "plain":
             return in_a_row(self.data, self._next, max_block)
+        if self.packing == "gzip" and libdeflate.installed():
+            return gzip_members(self.data, self._next, GZIP_MAGIC, MOST_WHOLE, max_block)
         if self.packing == "gzip":
             return members(self.data, self._next, GZIP_MAGIC, whole_gzip, max_block)
         if self._whole is None:

@@ -54,7 +54,7 @@ _USUAL = (
 _NAMES = {name: name.lower() for name in _USUAL}
 _KEYS = {name.lower(): f"\n{name}:".encode("ascii") for name in _USUAL}
 _LENGTH = _KEYS["content-length"]
-_FOLD = b" \t"
+_SPACE, _TAB = b" \t"
 """What a line begins with that continues the one before it."""
 _T = TypeVar("_T")
 _BLANK_LINE = re.compile(rb"\n\r?\n")
@@ -82,10 +82,9 @@ class AsciiHeaders(Mapping[str, str]):
         raw = self._raw
         key = _KEYS.get(name)
         if key is not None and (at := raw.find(key)) >= 0:
-            at += len(key)
-            end = raw.find(b"\n", at)
-            if raw[end + 1] not in _FOLD:
-                return raw[at:end].decode("ascii").strip()
+            end = raw.find(b"\n", at + len(key))
+            if (begin := raw[end + 1]) != _SPACE and begin != _TAB:
+                return raw[at + len(key) : end].decode("ascii").strip()
         elif not self._names(name):
             return default
         return self._parsed().get(name, default)
@@ -135,13 +134,13 @@ def plain_header(
         return None
     end = blank.end()
     raw = bytes(view[at:end])
-    found = raw.find(_LENGTH)
-    start = found + len(_LENGTH)
-    stop = raw.find(b"\n", start)
-    word = raw[start:stop].strip()
-    plain = found >= 0 and word.isdigit() and len(word) <= 18 and raw[stop + 1] not in _FOLD
-    if plain and raw.isascii():
-        return AsciiHeaders(raw), end, int(word)
+    start = raw.find(_LENGTH)
+    if start >= 0 and raw.isascii():
+        stop = raw.find(b"\n", start + len(_LENGTH))
+        word = raw[start + len(_LENGTH) : stop].strip()
+        begin = raw[stop + 1]
+        if word.isdigit() and len(word) <= 18 and begin != _SPACE and begin != _TAB:
+            return AsciiHeaders(raw), end, int(word)
     headers = header_lines(raw)
     length = headers.get("content-length", "")
     return (headers, end, int(length)) if is_length(length) else None

@@ -13,7 +13,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpusmill.stages.sources import alone, frames
+from corpusmill.stages.sources import alone, frames, libdeflate
 from corpusmill.stages.sources.mapped import map_file
 from corpusmill.stages.sources.packing import Stream
 from corpusmill.stages.sources.raw import (
@@ -67,26 +67,74 @@ def test_plain_records_are_all_read_by_the_loop(make_record: MakeRecord, pack: s
     assert [r.block for r in found] == [b"x" * n for n in range(len(found))]
 
 
-@pytest.mark.parametrize("fast", [True, False])
-def test_a_member_is_the_whole_piece_or_nothing(fast: bool) -> None:
-    whole = gzip.compress(b"text" * 999, mtime=0)
-    tail = whole[-8:]
+WHOLE = gzip.compress(b"text" * 999, mtime=0)
+BROKEN = WHOLE[:15] + bytes([WHOLE[15] ^ 4]) + WHOLE[16:]
+NO_MEMBERS = (
+    b"", WHOLE[:3], WHOLE[:5], WHOLE[:-1], WHOLE[:-8], WHOLE[:-8] + bytes(8), BROKEN, WHOLE[1:],
+    WHOLE[:-4] + b"\1\0\0\0", WHOLE[:-4] + b"\xff" * 4,
+    WHOLE[:-8] + zlib.crc32(b"other").to_bytes(4, "little") + WHOLE[-4:],
+)  # fmt: skip
+TAILS = (b"\0", b"junk", bytes(8), WHOLE[-8:], WHOLE[1:], WHOLE)
+
+
+def test_a_member_is_the_whole_piece_or_nothing() -> None:
+    assert frames.whole_gzip(b"ab" + WHOLE + b"c", 2, 2 + len(WHOLE)) == b"text" * 999
+    for piece in (*NO_MEMBERS, *(WHOLE + tail for tail in TAILS)):
+        assert frames.whole_gzip(piece, 0, len(piece)) is None
+    large = gzip.compress(bytes((4 << 20) + 1), 1, mtime=0)
+    assert frames.whole_gzip(large, 0, len(large)) is None
+
+
+def test_libdeflate_says_where_a_member_ends() -> None:
+    assert libdeflate.installed()
+    inflater = libdeflate.Inflater(4000)
+    for tail in (b"", *TAILS):
+        inflater.look_at(b"ab" + WHOLE + tail)
+        assert inflater.inflate(2) == (len(WHOLE), 3996)
+        assert inflater.whole[:3996] == b"text" * 999
+        assert inflater.inflate(1) == (0, 0)
+    for piece in NO_MEMBERS:
+        inflater.look_at(piece)
+        assert inflater.inflate(0) == (0, 0)
+    for size, taken in ((4000, True), (4001, False)):
+        inflater.look_at(member := gzip.compress(bytes(size), mtime=0))
+        assert inflater.inflate(0) == ((len(member), size) if taken else (0, 0))
+
+
+def test_an_inflater_gives_its_decompressor_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[int] = []
+    made = libdeflate._library()
+    free = made.libdeflate_free_decompressor
+    monkeypatch.setattr(
+        made, "libdeflate_free_decompressor", lambda pointer: (given.append(pointer), free(pointer))
+    )
+    inflater = libdeflate.Inflater(9)
+    pointer = inflater._arguments[0].value
+    assert not given
+    del inflater
+    assert given == [pointer]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_damaged_files_are_read_alike(make_record: MakeRecord, seed: int) -> None:
+    drawn = random.Random(seed)
+    parts = [make_record(drawn.randbytes(drawn.randrange(2000))) for _ in range(12)]
+    data = bytearray(b"".join(gzip.compress(part, mtime=0) for part in parts))
+    for _ in range(drawn.randrange(1, 4)):
+        at = drawn.randrange(len(data))
+        if drawn.random() < 0.5:
+            data[at] ^= 1 << drawn.randrange(8)
+        else:
+            data[at:at] = data[at : at + drawn.randrange(30)]
     with pytest.MonkeyPatch.context() as patch:
-        if not fast:
-            patch.setattr(frames, "_libdeflate", None)
-        assert fast == (frames._libdeflate is not None)
-        assert frames.whole_gzip(b"ab" + whole + b"c", 2, 2 + len(whole)) == b"text" * 999
-        broken = bytearray(whole)
-        broken[15] ^= 4
-        for piece in (
-            b"", whole[:5], whole[:-1], whole[:-8], whole + b"\0", whole + b"junk", whole + bytes(8),
-            whole[:-8] + bytes(8), whole[:-4] + b"\1\0\0\0", whole[:-4] + b"\xff" * 4, bytes(broken),
-            whole + zlib.crc32(b"other").to_bytes(4, "little") + tail[4:],
-            whole + tail, whole + whole[1:],
-        ):  # fmt: skip
-            assert frames.whole_gzip(piece, 0, len(piece)) is None
-        large = gzip.compress(bytes((4 << 20) + 1), 1, mtime=0)
-        assert frames.whole_gzip(large, 0, len(large)) is None
+        patch.setattr(alone, "_LEAST", 500)
+        patch.setattr(alone, "_USUAL", 3000)
+        found = list(read_records(bytes(data), 1 << 25))
+        patch.setattr(libdeflate, "_library", lambda: None)
+        assert list(read_records(bytes(data), 1 << 25)) == found
+    assert [(r.offset, r.length, r.block, r.error) for r in careful(bytes(data))] == [
+        (r.offset, r.length, r.block, r.error) for r in found
+    ]
 
 
 def test_the_checksum_of_a_members_header_counts(make_record: MakeRecord) -> None:
@@ -94,9 +142,9 @@ def test_the_checksum_of_a_members_header_counts(make_record: MakeRecord) -> Non
     head = member[:3] + b"\x02" + member[4:10]
     good = head + (zlib.crc32(head) & 0xFFFF).to_bytes(2, "little") + member[10:]
     bad = head + b"\0\0" + member[10:]
-    for libdeflate in (frames._libdeflate, None):
+    for library in (libdeflate._library(), None):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(frames, "_libdeflate", libdeflate)
+            patch.setattr(libdeflate, "_library", lambda library=library: library)
             errors = [r.error for r in read_records(good + bad + member, 1 << 25)]
         assert errors == ["", "corrupt_member", ""]
 
@@ -104,7 +152,8 @@ def test_the_checksum_of_a_members_header_counts(make_record: MakeRecord) -> Non
 def test_without_libdeflate_the_records_are_the_same(make_record: MakeRecord) -> None:
     data = b"".join(gzip.compress(make_record(b"x" * n), mtime=0) for n in range(30))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(frames, "_libdeflate", None)
+        patch.setattr(libdeflate, "_library", lambda: None)
+        assert not libdeflate.installed()
         slow = list(read_records(data, 1 << 25))
     assert list(read_records(data, 1 << 25)) == slow
 
