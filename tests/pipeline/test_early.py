@@ -28,6 +28,7 @@ from corpusmill.pipeline.engine import EngineContext, RunFolder
 from corpusmill.pipeline.errors import IntegrityError, StageError, TaskError
 from corpusmill.pipeline.planning import Phase
 from corpusmill.pipeline.report import status_data, status_lines
+from corpusmill.pipeline.slurm import to_do
 
 from . import sites
 from .conftest import PRODUCTS, RECIPE
@@ -187,6 +188,9 @@ def test_an_early_task_whose_upstream_was_replaced_is_run_again(
     content = replaced(cut, "04-lines.mark", 1)
     folder = RunFolder(cut, Plan.load(cut / "plan.json"))
     assert folder.stale(phase_of(cut, "06-docs")[1]) == [1]
+    assert [(phase.name, tasks) for phase, tasks in to_do(folder)] == [
+        ("04-lines.mark", [0]), ("05-lines.tally", [0]), ("06-docs", [0, 1]),
+    ]  # fmt: skip
     mill.ran(cut, LINES)
     assert record(cut, "06-docs", 1)["provenance"]["attempt"] != before
     assert record(cut, "06-docs", 1)["upstream"] == {"04-lines.mark": content}

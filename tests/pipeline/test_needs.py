@@ -86,6 +86,11 @@ def test_another_number_of_tasks_and_verdicts_by_key() -> None:
     assert needs_of((*LINES, one))["x.all"] == Needs(sealed=("docs",))
     by_key = (READ, aux("exact.group", "read"), docs("docs", "read", "exact.group", decide="exact"))
     assert needs_of(by_key)["docs"] == Needs(sealed=("exact.group",))
+    alone = aux("x.mark", "docs", own_verdicts=True, reads="own documents")
+    early = needs_of((*LINES, alone, docs("more", "docs", "x.mark", decide="x")))
+    assert (early["x.mark"], early["more"]) == (Needs("docs"), Needs(sealed=("x.mark",))), (
+        "the documents themselves are not sealed when they are marked"
+    )
     other = (*LINES[:-1], docs("docs", *LINES[-1].upstream, decide="exact"))
     assert needs_of(other)["docs"] == Needs(sealed=("lines.tally",))
 
