@@ -40,6 +40,9 @@ def status_lines(root: Path, folder: RunFolder) -> tuple[dict[str, Any], list[st
         waiting = sum(g["count"] for g in data["jobs"]) - sum(g["count"] for g in moving)
         if waiting:
             lines.append(f"{waiting} more wait for these")
+        held = sorted({g["job"] for g in data["jobs"] if "held" in g["reason"].lower()})
+        if held:
+            lines.append(f"held until `scontrol release {','.join(held)}`, once the cause is gone")
         return data, lines
     found = explain(folder, record)
     data["missing"] = [t.plain() for t in found]

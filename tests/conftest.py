@@ -1,8 +1,11 @@
-"""Which tests must share a process when the tests run in several (``make test``), and an embedder
-that needs no package."""
+"""Which tests must share a process when the tests run in several (``make test``), an object store,
+and an embedder that needs no package."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,37 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         path = item.path.relative_to(HERE)
         group = path.parts[0] if path.parts[0] in TOGETHER else str(path)
         item.add_marker(pytest.mark.xdist_group(group))
+
+
+MOTO = Path(
+    os.environ.get(
+        "CORPUSMILL_READERS", Path(__file__).parents[1] / ".venv-peers/readers/bin/python"
+    )
+)
+"""A Python that has moto."""
+SERVE = """
+import sys
+from moto.server import ThreadedMotoServer
+server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+server.start()
+print("http://%s:%d" % server.get_host_and_port(), flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture(scope="session")
+def moto() -> Iterator[str]:
+    """The address of moto's server, a process on a free port of loopback."""
+    if not MOTO.exists():
+        reason = f"{MOTO} is missing; hint: .ci/readers"
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    server = subprocess.Popen(
+        [str(MOTO), "-c", SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    assert server.stdout is not None
+    yield server.stdout.readline().strip()
+    server.communicate()  # the end of its input ends it
 
 
 WORDS = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -88,37 +87,6 @@ def small(corpus: Path) -> Callable[..., Recipe]:
         return Recipe.parse(text, corpus, overrides=overrides)
 
     return make
-
-
-MOTO = Path(
-    os.environ.get(
-        "CORPUSMILL_READERS", Path(__file__).parents[2] / ".venv-peers/readers/bin/python"
-    )
-)
-"""A Python that has moto."""
-SERVE = """
-import sys
-from moto.server import ThreadedMotoServer
-server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-server.start()
-print("http://%s:%d" % server.get_host_and_port(), flush=True)
-sys.stdin.read()
-"""
-
-
-@pytest.fixture(scope="session")
-def moto() -> Iterator[str]:
-    """The address of moto's server, a process on a free port of loopback."""
-    if not MOTO.exists():
-        reason = f"{MOTO} is missing; hint: .ci/readers"
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
-    server = subprocess.Popen(
-        [str(MOTO), "-c", SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
-    assert server.stdout is not None
-    yield server.stdout.readline().strip()
-    server.communicate()  # the end of its input ends it
 
 
 def run_here(recipe: Recipe, root: Path) -> RunFolder:
