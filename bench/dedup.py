@@ -17,6 +17,7 @@ Within five minutes on an idle machine, within one with ``--quick``.
 - ``sameness``: what is kept, for several numbers of partitions and orders of documents.
 - ``index``: what the index of known documents takes.
 - ``growth``: what follows the keys, for more and more documents, see `bench.dedup_growth`.
+- ``budget``: the same with a budget of memory, whatever the size of the partition.
 """
 
 from __future__ import annotations
@@ -36,7 +37,17 @@ from typing import Any
 
 from corpusmill.pipeline.progress import to_stderr as say
 
-from .dedup_growth import GROWTH_COLUMNS, QUICK_ROWS, QUICK_SIZES, ROWS, SIZES, growth
+from .dedup_growth import (
+    BUDGET_SIZES,
+    GROWTH_COLUMNS,
+    QUICK_BUDGET_SIZES,
+    QUICK_ROWS,
+    QUICK_SIZES,
+    ROWS,
+    SIZES,
+    growth,
+    within_budget,
+)
 from .dedup_truth import PAIRS, index_size, kept, recall, sameness
 from .harness import (
     PEERS,
@@ -65,7 +76,7 @@ PEER = "datatrove"
 OTHERS = PEERS / "dedup" / "bin" / "python"
 SLOW = (PEER, "datasketch", "text-dedup")
 OURS = ("corpusmill", "numba", "numpy", "pyarrow", "datasketch")
-PARTS = ("speed", "truth", "sameness", "index", "growth")
+PARTS = ("speed", "truth", "sameness", "index", "growth", "budget")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -115,8 +126,10 @@ def measure(args: argparse.Namespace) -> Report:
     if args.only in (None, "growth"):
         sizes = args.sizes or (QUICK_SIZES if args.quick else SIZES)
         take(growth(sizes, QUICK_ROWS if args.quick else ROWS))
+    if args.only in (None, "budget"):
+        take(within_budget(QUICK_BUDGET_SIZES if args.quick else BUDGET_SIZES))
     columns = ("what", "value", "theory", "bytes a text", "pairs")
-    more = (GROWTH_COLUMNS,) if args.only in (None, "growth") else ()
+    more = (GROWTH_COLUMNS,) if args.only in (None, "growth", "budget") else ()
     return Report("dedup", versions, rows, bars, columns, notes, more=more)
 
 

@@ -5,7 +5,7 @@ many as keep one partition's band rows within the budget. The phases ``bucket``,
 ``split`` are timed on some partitions (`TIMED`), the phase ``link``,
 one task, on all pairs. Memory is the peak of a phase over what the process held before it.
 
-    python -m bench.dedup_growth SIZE ROWS    (one size, as JSON)
+    python -m bench.dedup_growth SIZE ROWS [MEMORY]    (one size, as JSON)
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ ROWS, QUICK_ROWS = 1_000_000, 250_000
 """Band rows of a partition at most: what the memory of a task hangs on."""
 SIZES = (100_000, 500_000, 1_000_000, 2_000_000, 5_000_000)
 QUICK_SIZES = (50_000, 200_000)
+BUDGET, BUDGET_SIZES, QUICK_BUDGET_SIZES = 128 << 20, (200_000, 500_000), (50_000, 100_000)
+"""Bytes of memory for a task, and documents that it holds them with."""
 FROM = 1_000_000
 """The size that the largest is compared with, where it was measured; else the smallest."""
 TIMED = 4
@@ -67,19 +69,34 @@ def growth(
     }  # fmt: skip
 
 
-def in_process(size: int, most_rows: int) -> dict[str, Any]:
+def within_budget(sizes: Sequence[int]) -> tuple[list[dict[str, Any]], dict[str, Bar]]:
+    """A row a size, all in one partition, with a budget of `BUDGET`; the most that a task of a
+    partition held over it, in bytes."""
+    rows = []
+    for size in sizes:
+        found = in_process(size, BANDS * size, BUDGET)
+        rows.append({"what": f"microseconds a document, with a budget, {size}", **found})
+    held = max(1e6 * row[f"{phase}, MB"] for row in rows for phase in IN_PARTITIONS)
+    return rows, {
+        f"MB over the budget of {BUDGET >> 20} MiB": Bar(
+            round((held - BUDGET) / 1e6, 1), 8, at_most=True
+        )
+    }
+
+
+def in_process(size: int, most_rows: int, memory_bytes: int = 0) -> dict[str, Any]:
     """`timed` in a process of its own, so that each begins with the same memory."""
     done = subprocess.run(
-        [sys.executable, "-m", "bench.dedup_growth", str(size), str(most_rows)],
+        [sys.executable, "-m", "bench.dedup_growth", *map(str, (size, most_rows, memory_bytes))],
         stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT,
     )  # fmt: skip
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
-def timed(size: int, most_rows: int) -> dict[str, Any]:
+def timed(size: int, most_rows: int, memory_bytes: int = 0) -> dict[str, Any]:
     """CPU microseconds a document of each phase for `size` documents, and the memory that a task
-    takes."""
+    takes; with a budget of `memory_bytes` for a task."""
     from corpusmill.stages.dedup.minhash import STAGE, MinhashParams
 
     partitions = 1
@@ -89,7 +106,7 @@ def timed(size: int, most_rows: int) -> dict[str, Any]:
     stage.setup()
     chosen = np.rint(np.linspace(0, partitions - 1, min(TIMED, partitions))).astype(np.int64)
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
-        at = {n: FileContext(Path(scratch) / n, partitions) for n in _PHASES}
+        at = {n: FileContext(Path(scratch) / n, partitions, memory_bytes) for n in _PHASES}
         rows = write_bands(at["bucket"], size, chosen)
         bytes_a_row = at["bucket"].bytes / rows.sum()
         pairs = write_sets(at["verify"], size, chosen)
@@ -135,4 +152,4 @@ def _memory(name: str) -> int:
 
 
 if __name__ == "__main__":
-    print(json.dumps(timed(int(sys.argv[1]), int(sys.argv[2]))))
+    print(json.dumps(timed(*map(int, sys.argv[1:]))))

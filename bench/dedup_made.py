@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from corpusmill.pipeline.context import MemoryContext, partition_of
-from corpusmill.pipeline.tables import Groups, TableWriter, read_groups
+from corpusmill.pipeline.tables import Groups, TableWriter, each_piece
 
 BANDS = 14
 SHINGLES = 350
@@ -26,8 +26,8 @@ class FileContext(MemoryContext):
     """A `MemoryContext` whose tables lie in Parquet files, as in a run folder: `flush` ends an
     upstream task."""
 
-    def __init__(self, scratch: Path, partitions: int) -> None:
-        super().__init__(scratch, partitions=partitions)
+    def __init__(self, scratch: Path, partitions: int, memory_bytes: int = 0) -> None:
+        super().__init__(scratch, partitions=partitions, memory_bytes=memory_bytes)
         scratch.mkdir(exist_ok=True)
         self.bytes = 0
         self._writers: dict[str, TableWriter] = {}
@@ -52,7 +52,7 @@ class FileContext(MemoryContext):
         for path, groups in self._written[table]:
             held = [g for g in groups if partition in (None, g.partition)]
             first = held[0].first if held else 0
-            yield read_groups(path, first, sum(g.count for g in held), columns)
+            yield from each_piece(path, first, sum(g.count for g in held), columns)
 
 
 def write_bands(ctx: FileContext, size: int, chosen: Any) -> Any:

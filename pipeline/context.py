@@ -32,6 +32,8 @@ class TaskContext(Protocol):
     """This task's number: the partition in a phase with "partitions" tasks, else 0."""
     partitions: int
     seed: int
+    memory_bytes: int
+    """What a task that compares rows may hold of them; 0: all of its partition."""
     params: Mapping[str, Any]
     """Recipe-wide values that a sink may need (name, sources with licences, …)."""
 
@@ -98,12 +100,13 @@ class MemoryContext:
 
     def __init__(
         self, scratch: Path, *, partitions: int = 1, seed: int = 1,
-        params: Mapping[str, Any] | None = None,
+        params: Mapping[str, Any] | None = None, memory_bytes: int = 0,
     ) -> None:  # fmt: skip
         self.scratch = scratch
         self.index = 0
         self.partitions = partitions
         self.seed = seed
+        self.memory_bytes = memory_bytes
         self.params: Mapping[str, Any] = params or {}
         self.phase = ""
         self.equations: list[tuple[str, int, dict[str, int]]] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,7 +15,7 @@ from .durable import fault_point
 from .errors import IntegrityError, StageError, TaskError
 from .planning import Phase, Plan
 from .seal_index import Piece, SealIndex
-from .tables import read_groups
+from .tables import each_piece, read_groups
 from .upstream import Upstream
 
 if TYPE_CHECKING:
@@ -99,14 +100,16 @@ class RunFolder:
     def pieces(
         self, phase: str, table: str, partition: int | None, columns: Sequence[str] | None
     ) -> Iterator[pa.Table]:
-        """One table a file, in task order; files without rows of the partition give none, but
-        at least one (empty) table is always given."""
+        """Tables of some megabytes, file by file in task order; files without rows of the partition
+        give none, but at least one (empty) table is always given."""
         folder = self.phase_folder(self.plan.phase(phase))
         index = self.index(phase, wait=SEAL_WAIT_SECONDS)
         files = index.files(table)
         pieces = files if partition is None else index.pieces(table, partition)
         for piece in pieces:
-            yield self.open_table(folder, piece, columns)
+            path = self._path(folder, piece)
+            with _readable(path):
+                yield from each_piece(path, piece.first, piece.count, columns)
         if not pieces:
             if not files:
                 raise StageError(f"no task of {phase} wrote a table {table!r}")
@@ -116,12 +119,23 @@ class RunFolder:
         self, folder: PhaseFolder, piece: Piece, columns: Sequence[str] | None
     ) -> pa.Table:
         """The rows of a piece. Raises IntegrityError if its file is not as it was committed."""
+        path = self._path(folder, piece)
+        with _readable(path):
+            return read_groups(path, piece.first, piece.count, columns)
+
+    def _path(self, folder: PhaseFolder, piece: Piece) -> Path:
         path = folder.root / piece.path
         _same_size(path, piece.bytes)
-        try:
-            return read_groups(path, piece.first, piece.count, columns)
-        except (OSError, ValueError) as error:
-            raise IntegrityError(f"{path} cannot be read back: {error}") from None
+        return path
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Raises IntegrityError where a committed file cannot be read."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise IntegrityError(f"{path} cannot be read back: {error}") from None
 
 
 def _patient(look: Callable[[], Found | None], what: str, wait: float) -> Found:
@@ -158,6 +172,7 @@ class EngineContext:
         self.upstream = Upstream(run, phase, task, SEAL_WAIT_SECONDS)
         self.partitions = run.plan.partitions
         self.seed = run.plan.seed
+        self.memory_bytes = int(run.plan.data["layout"].get("memory_bytes", 0))
         recipe = run.plan.recipe
         self.params: Mapping[str, Any] = {
             "name": recipe["name"],

@@ -294,6 +294,7 @@ def make_plan(recipe: Recipe) -> Plan:
     layout = {
         "task_bytes": recipe.execution.task_bytes, "partitions": recipe.execution.partitions,
         "batch_bytes": recipe.execution.batch_bytes,
+        "memory_bytes": recipe.execution.memory_bytes,
         "tasks": cut_tasks(inputs, recipe.execution.task_bytes),
     }  # fmt: skip
     identity = {

@@ -102,6 +102,10 @@ class SourceSpec:
             raise ConfigError(f"max_loss of {self.name!r} is {self.max_loss}, not in 0..1")
 
 
+LEAST_MEMORY = 96 << 20
+"""Half of it is for what a task is reading and writing."""
+
+
 @dataclass(frozen=True)
 class Execution:
     """How the work is cut. Changes no product."""
@@ -112,6 +116,8 @@ class Execution:
     """Partitions of the later phases; a power of two."""
     batch_bytes: int = 16 << 20
     """Bytes of the pages or texts that a stage sees at once."""
+    memory_bytes: int = 0
+    """What a task may hold of the rows that it compares; 0: all of its partition."""
 
     def __post_init__(self) -> None:
         if (
@@ -124,6 +130,11 @@ class Execution:
             )
         if self.task_bytes < 1 or self.batch_bytes < 1:
             raise ConfigError("task_bytes and batch_bytes must be positive")
+        if self.memory_bytes and self.memory_bytes < LEAST_MEMORY:
+            raise ConfigError(
+                f"memory_bytes is {self.memory_bytes}",
+                hint=f"at least {LEAST_MEMORY}, or 0 for no budget; more partitions take less too",
+            )
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 ROWS_PER_GROUP = 8192
 ZSTD_LEVEL = 3
+PIECE = 4 << 20
+_READ = 1 << 18
 _ARROW_NAMES = {"int": "int64", "float": "float64", "bool": "bool", "str": "string"}
 _PYTHON = {"int": int, "float": float, "bool": bool, "str": str}
 REJECT_COLUMNS = (
@@ -123,6 +125,42 @@ def read_groups(path: Path, first: int, count: int, columns: Sequence[str] | Non
             empty = file.schema_arrow.empty_table()
             return empty.select(picked) if picked is not None else empty
         return file.read_row_groups(range(first, end), columns=picked, use_threads=False)
+
+
+def each_piece(
+    path: Path, first: int, count: int, columns: Sequence[str] | None
+) -> Iterator[pa.Table]:
+    """The same in pieces of about `PIECE` bytes or less, of which there is one at least."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    picked = list(columns) if columns is not None else None
+    with pq.ParquetFile(path, buffer_size=_READ, page_checksum_verification=True) as file:
+        stop = file.num_row_groups if count < 0 else first + count
+        sizes = [file.metadata.row_group(n).total_byte_size for n in range(first, stop)]
+        if not sizes:
+            yield read_groups(path, first, 0, columns)
+        for at, end in _runs(sizes):
+            groups = list(range(first + at, first + end))
+            if sizes[at] <= PIECE:
+                yield file.read_row_groups(groups, columns=picked, use_threads=False)
+                continue
+            rows = max(1, file.metadata.row_group(groups[0]).num_rows * PIECE // sizes[at])
+            # A reader of several such groups would hold on to all that it has read.
+            for batch in file.iter_batches(rows, groups, picked, use_threads=False):
+                yield pa.Table.from_batches([batch])
+
+
+def _runs(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Bounds of neighbours that are `PIECE` bytes together at most; larger ones are alone."""
+    start = held = 0
+    for n, size in enumerate(sizes):
+        if n > start and held + size > PIECE:
+            yield start, n
+            start, held = n, 0
+        held += size
+    if sizes:
+        yield start, len(sizes)
 
 
 def document_schema(signals: Mapping[str, str]) -> pa.Schema:

@@ -22,11 +22,17 @@ from corpusmill.pipeline.errors import StageError
 from .bands import unique_rows
 from .ids import join_ids, split_ids
 from .keeping import Keep, columns_for, rank_array
+from .parts import Need, Part, parts
 from .picked import picked
-from .sets import MOST, Sets, at_least, column_sets, meetings
+from .sets import MOST, Sets, at_least, column_sets, meetings, places
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    import pyarrow as pa
+
+
+_NEEDS = (Need("pairs", "b", 12), Need("sent", "set", 6), Need("sets", "set", 6))
+"""What `write_edges` holds."""
 
 
 def write_pairs(
@@ -112,12 +118,17 @@ class _Held:
     sets: Sets
 
 
-def _held(ctx: TaskContext, table: str, first: npt.NDArray[np.int64]) -> _Held:
-    """This partition of a table."""
-    read = ctx.read(table, partition=ctx.index, columns=("id_hi", "number", "set"))
+def _held(
+    part: Part, table: str, wanted: npt.NDArray[np.uint64], first: npt.NDArray[np.int64]
+) -> _Held:
+    """The rows of a table whose ids begin with one of the sorted `wanted`."""
+    read = part.read(
+        table, lambda piece: places(piece["id_hi"].to_numpy(), wanted)[1],
+        ("id_hi", "number", "set"),
+    )  # fmt: skip
     prefix = read["id_hi"].to_numpy()
     number = read["number"].to_numpy().astype(np.int64)
-    number += first[partition_of(prefix, ctx.partitions)]
+    number += first[partition_of(prefix, part.ctx.partitions)]
     order = np.argsort(number)
     return _Held(prefix[order], number[order], column_sets(read["set"]).take(order))
 
@@ -125,12 +136,26 @@ def _held(ctx: TaskContext, table: str, first: npt.NDArray[np.int64]) -> _Held:
 def write_edges(ctx: TaskContext, overlaps: Callable[..., None], min_jaccard: float) -> None:
     """One partition of pairs: writes ``edges``, the numbers of those whose sets are similar
     enough, the smaller first, by the larger. `overlaps` is the kernel of that name."""
-    import pyarrow as pa
+    first, needed = first_numbers(ctx), at_least(min_jaccard)
+    candidates = verified = 0
+    for part in parts(ctx, *_NEEDS):
+        pairs, found = _edges(part, first, overlaps, needed)
+        ctx.write("edges", *found)
+        candidates += pairs
+        verified += len(found[1])
+    ctx.note("candidate_pairs", candidates)
+    ctx.note("verified_pairs", verified)
 
-    pairs = ctx.read("pairs", partition=ctx.index)
+
+def _edges(
+    part: Part, first: npt.NDArray[np.int64], overlaps: Callable[..., None],
+    needed: npt.NDArray[np.int64],
+) -> tuple[int, tuple[pa.Table, npt.NDArray[np.uint64]]]:  # fmt: skip
+    """How many pairs a part has, and of those that count the numbers, with what chooses their
+    partitions."""
+    pairs = part.by_hash("pairs", "b")
     a, b = unique_rows([pairs["a"].to_numpy(), pairs["b"].to_numpy()])
-    first = first_numbers(ctx)
-    one, other = _held(ctx, "sent", first), _held(ctx, "sets", first)
+    one, other = _held(part, "sent", np.unique(a), first), _held(part, "sets", np.unique(b), first)
     pair, left = meetings(a, one.prefix)
     again, right = meetings(b[pair], other.prefix)
     lost = np.setdiff1d(np.arange(len(a)), pair[again])
@@ -147,13 +172,15 @@ def write_edges(ctx: TaskContext, overlaps: Callable[..., None], min_jaccard: fl
         one.sets.values, one.sets.start, one.sets.stop, left,
         other.sets.values, other.sets.start, other.sets.stop, right, MOST, shared, either,
     )  # fmt: skip
-    good = shared >= at_least(min_jaccard)[either]
+    good = shared >= needed[either]
     left, right = left[good], right[good]
-    edges = {"a": one.number[left], "b": other.number[right]}
-    table = pa.table({name: number.astype(np.uint64) for name, number in edges.items()})
-    ctx.write("edges", table, other.prefix[right])
-    ctx.note("candidate_pairs", len(good))
-    ctx.note("verified_pairs", len(left))
+    return len(good), (_numbers(one.number[left], other.number[right]), other.prefix[right])
+
+
+def _numbers(left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.table({"a": left.astype(np.uint64), "b": right.astype(np.uint64)})
 
 
 def _hash_for(to: npt.NDArray[np.uint64], partitions: int) -> npt.NDArray[np.uint64]:

@@ -8,8 +8,9 @@ Which of a group is kept is a function of the group alone: by default the smalle
 without a URL are no duplicates of each other under ``by: url``, nor are empty texts under
 ``by: content``.
 
-Memory: `emit` holds a batch; the phase ``group`` holds the keys of one partition, about 100 bytes
-a document; the verdict table has a row only for members of groups of two or more.
+Memory: `emit` holds a batch; the phase ``group`` holds the keys of one partition, about 400 bytes
+a document, or of a part of it (`corpusmill.stages.dedup.parts`); the verdict table has a row only
+for members of groups of two or more.
 """
 
 from __future__ import annotations
@@ -39,9 +40,11 @@ from .guards import (
     totals_of,
 )
 from .keeping import Keep, check_keep, columns_for, preference, rank_array
+from .parts import Need, parts
 from .urls import canonical_url
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pyarrow as pa
 
 
@@ -124,48 +127,26 @@ class ExactDedup(Barrier):
 
     def group(self, ctx: TaskContext) -> None:
         """One partition of keys: writes ``verdicts`` for the members of groups of two or more."""
-        import pyarrow as pa
-
-        keys = ctx.read("keys", partition=ctx.index, sort=("key_hi", "key_lo", "id"))
-        high, low = keys["key_hi"].to_numpy(), keys["key_lo"].to_numpy()
-        rows = keys.num_rows
-        first = np.ones(rows, np.bool_)
-        first[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
-        group = np.cumsum(first) - 1
-        order = np.lexsort((np.arange(rows), preference(keys["rank"]), group))
-        best = order[np.flatnonzero(first)]  # groups are contiguous, so this is each one's first
-        size = np.bincount(group, minlength=len(best)).astype(np.int64)
-        member = size[group] > 1
-        ids = keys["id"].combine_chunks()
-        kept_ids = ids.filter(pa.array(member)).to_pylist()
-        verdicts = pa.table(
-            {
-                "id": pa.array(kept_ids, pa.string()),
-                "survivor": pa.array(
-                    ids.take(pa.array(best[group][member], pa.int64())).to_pylist(), pa.string()
-                ),
-                "cluster_size": pa.array(size[group][member], pa.int64()),
-            }
-        )
-        ctx.write("verdicts", verdicts, hash_of_ids(kept_ids))
-        groups = int(np.count_nonzero(size > 1))
-        ctx.note("documents", rows)
-        ctx.note("groups", groups)
-        goes = member.copy()
-        goes[best] = False
-        ctx.note("removed", int(np.count_nonzero(goes)))
+        counted = dict.fromkeys(("documents", "groups", "removed"), 0)
         lost: Counts = {}
-        add(lost, ((name, 1) for name in keys["source"].filter(pa.array(goes)).to_pylist()))
+        large: list[Any] = []
+        for part in parts(ctx, Need("keys", "id", 12)):
+            keys = part.by_hash("keys", "key_hi")
+            found = _Groups.of(
+                keys.sort_by([(name, "ascending") for name in ("key_hi", "key_lo", "id")])
+            )
+            verdicts = found.verdicts()
+            ctx.write("verdicts", verdicts, hash_of_ids(verdicts["id"].to_pylist()))
+            goes = found.goes()
+            counted["documents"] += len(goes)
+            counted["groups"] += int(np.count_nonzero(found.size > 1))
+            counted["removed"] += len(goes.nonzero()[0])
+            add(lost, ((name, 1) for name in found.column("source", goes)))
+            large += found.large(self.params.large_group)
+        for name, count in counted.items():
+            ctx.note(name, count)
         ctx.note("removed_of", lost)
-        big = np.flatnonzero(size >= self.params.large_group)
-        kept = keys.select(["id", "host"]).take(pa.array(best[big], pa.int64()))
-        start = np.flatnonzero(first)[big].tolist()
-        some = [
-            [ids[n].as_py() for n in range(at, at + SAMPLES + 1) if n != best_one][:SAMPLES]
-            for at, best_one in zip(start, best[big].tolist(), strict=True)
-        ]
-        columns = (kept["id"].to_pylist(), size[big].tolist(), kept["host"].to_pylist(), some)
-        ctx.note("large_groups", largest(zip(*columns, strict=True)))
+        ctx.note("large_groups", largest(large))
 
     def tally(self, ctx: TaskContext) -> None:
         """Adds up the partitions and stops where too much would go."""
@@ -215,6 +196,72 @@ class ExactDedup(Barrier):
             for name in columns_for(keep, signal)
         }
         return rank_array(keep, signal, [len(doc.text) for doc in docs], held)
+
+
+@dataclass(frozen=True, slots=True)
+class _Groups:
+    """Rows with equal keys, groups one after the other; and for each group where it begins, the row
+    to keep, and how many rows it has."""
+
+    keys: pa.Table
+    group: npt.NDArray[np.int64]
+    start: npt.NDArray[np.int64]
+    best: npt.NDArray[np.int64]
+    size: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, keys: pa.Table) -> _Groups:
+        """The groups of rows that are sorted by key and id."""
+        high, low = keys["key_hi"].to_numpy(), keys["key_lo"].to_numpy()
+        rows = keys.num_rows
+        first = np.ones(rows, np.bool_)
+        first[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
+        group = np.cumsum(first) - 1
+        order = np.lexsort((np.arange(rows), preference(keys["rank"]), group))
+        start = np.flatnonzero(first)
+        best = order[start]  # groups are contiguous, so this is each one's first
+        return cls(keys, group, start, best, np.bincount(group, minlength=len(best)))
+
+    def column(self, name: str, rows: npt.NDArray[Any]) -> list[Any]:
+        """A column of some rows, given by a mask or by their places."""
+        import pyarrow as pa
+
+        places = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+        found: list[Any] = self.keys[name].take(pa.array(places, pa.int64())).to_pylist()
+        return found
+
+    def goes(self) -> npt.NDArray[np.bool_]:
+        """Which rows do not stay."""
+        goes = np.ones(len(self.group), np.bool_)
+        goes[self.best] = False
+        return goes
+
+    def verdicts(self) -> pa.Table:
+        """The table of that name."""
+        import pyarrow as pa
+
+        size = self.size[self.group]
+        member = size > 1
+        return pa.table(
+            {
+                "id": pa.array(self.column("id", member), pa.string()),
+                "survivor": pa.array(self.column("id", self.best[self.group][member]), pa.string()),
+                "cluster_size": pa.array(size[member], pa.int64()),
+            }
+        )
+
+    def large(self, least: int) -> list[tuple[str, int, str | None, list[str]]]:
+        """Groups of `least` rows or more: id of the one that stays, size, its host, and ids of some
+        that go."""
+        big = np.flatnonzero(self.size >= least)
+        kept, hosts = (self.column(name, self.best[big]) for name in ("id", "host"))
+        found = []
+        for place, name, host in zip(big.tolist(), kept, hosts, strict=True):
+            size = int(self.size[place])
+            rows = self.start[place] + np.arange(min(size, SAMPLES + 1))
+            others = self.column("id", rows[rows != self.best[place]])
+            found.append((name, size, host, others[:SAMPLES]))
+        return found
 
 
 def _digest(key: str) -> bytes:

@@ -20,7 +20,8 @@ from .candidates import first_numbers
 from .guards import SAMPLES, Counts, add, largest
 from .ids import hex_ids
 from .keeping import preference
-from .sets import MOST, Sets, at_least, column_sets, packed_ids
+from .parts import FIXED, Need, Part, parts
+from .sets import MOST, Sets, at_least, column_sets, packed_ids, places
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -29,15 +30,29 @@ if TYPE_CHECKING:
 _FILE = "families"
 """For each candidate, by number, the smallest number of its family, or -1: 8 bytes each."""
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_NEEDS = (Need("gathered", "set", 6), Need("ties", "a", 10))
+"""What `split` holds."""
 
 
 def link(ctx: TaskContext, kernel: Any) -> None:
-    """All verified pairs, piece by piece: writes the families as a file."""
-    family = np.full(first_numbers(ctx)[-1], -1, np.int64)
+    """All verified pairs, piece by piece: writes the families as a file, which is mapped where
+    the budget has no room for it."""
+    count, path = int(first_numbers(ctx)[-1]), ctx.new_file(_FILE)
+    if not ctx.memory_bytes or 8 * count + FIXED <= ctx.memory_bytes:
+        family = np.empty(count, np.int64)
+        _join(ctx, kernel, family)
+        family.astype("<i8", copy=False).tofile(path)
+    else:
+        mapped = np.memmap(path, "<i8", "w+", shape=(count,))
+        _join(ctx, kernel, np.asarray(mapped))
+        mapped.flush()
+
+
+def _join(ctx: TaskContext, kernel: Any, family: npt.NDArray[np.int64]) -> None:
+    family.fill(-1)
     for piece in ctx.batches("edges"):
         kernel.join(piece["a"].to_numpy(), piece["b"].to_numpy(), family)
     kernel.settle(family)
-    family.astype("<i8", copy=False).tofile(ctx.new_file(_FILE))
 
 
 def _families(path: Path, first: int, stop: int) -> npt.NDArray[np.int64]:
@@ -105,42 +120,87 @@ def _members(held: pa.Table) -> _Members:
 def split(ctx: TaskContext, stars: Callable[..., None], floor: float, large_cluster: int) -> None:
     """One partition of families: writes ``verdicts`` for their members, and notes what went and
     which clusters are large. `stars` is the kernel of that name."""
-    import pyarrow as pa
-
-    members = _members(ctx.read("gathered", partition=ctx.index))
-    ids, count = members.ids, len(members.ids)
-    ties = ctx.read("ties", partition=ctx.index)
-    left, right = (members.places(ties[side].to_numpy().astype(np.int64)) for side in ("a", "b"))
-    survivor, shared, either = _stars(stars, members.sets, left, right, at_least(floor))
-    smallest = np.full(count, np.iinfo(np.int64).max)
-    np.minimum.at(smallest, survivor, members.number)
-    cluster = hex_ids(ids[members.places(smallest[survivor])])
-    size = np.bincount(survivor, minlength=count).astype(np.int64)
-    table = pa.table(
-        {
-            "id": pa.array(hex_ids(ids), pa.string()),
-            "survivor": pa.array(hex_ids(ids[survivor]), pa.string()),
-            "cluster": pa.array(cluster, pa.string()),
-            "cluster_size": pa.array(size[survivor], pa.int64()),
-            "family": pa.array(hex_ids(ids[members.places(members.family)]), pa.string()),
-            "similarity": pa.array(_shares(shared, either), pa.float64()),
-        }
-    ).sort_by("id")
-    ctx.write("verdicts", table, hash_of_ids(table["id"].to_pylist()))
-    stays = survivor == np.arange(count)
-    gone = np.flatnonzero(~stays)
+    counted = dict.fromkeys(("families", "members", "survivors", "removed"), 0)
     lost: Counts = {}
-    add(lost, ((members.sources[n], 1) for n in gone.tolist()))
-    large = []
-    for n in np.flatnonzero(stays & (size >= large_cluster)).tolist():
-        some = hex_ids(np.sort(ids[gone[survivor[gone] == n]])[:SAMPLES])
-        large.append((cluster[n], int(size[n]), members.hosts[n], some))
-    ctx.note("families", len(np.unique(members.family)))
-    ctx.note("members", count)
-    ctx.note("survivors", count - len(gone))
-    ctx.note("removed", len(gone))
+    large: list[tuple[str, int, str | None, list[str]]] = []
+    for part in parts(ctx, *_NEEDS):
+        found = _clusters(part, stars, at_least(floor))
+        table = found.verdicts()
+        ctx.write("verdicts", table, hash_of_ids(table["id"].to_pylist()))
+        gone = found.gone()
+        counted["families"] += len(np.unique(found.members.family))
+        counted["members"] += len(found.size)
+        counted["survivors"] += len(found.size) - len(gone)
+        counted["removed"] += len(gone)
+        add(lost, ((found.members.sources[n], 1) for n in gone.tolist()))
+        large += found.large(large_cluster)
+    for name, count in counted.items():
+        ctx.note(name, count)
     ctx.note("removed_of", lost)
     ctx.note("large_clusters", largest(large))
+
+
+@dataclass(frozen=True, slots=True)
+class _Clusters:
+    """Members of families, and for each the place of the one that stays, the sizes of what their
+    sets have in common and in all, the smallest id of its cluster and the cluster's size."""
+
+    members: _Members
+    survivor: npt.NDArray[np.int64]
+    shared: npt.NDArray[np.int64]
+    either: npt.NDArray[np.int64]
+    name: list[str]
+    size: npt.NDArray[np.int64]
+
+    def gone(self) -> npt.NDArray[np.int64]:
+        """The places of those that do not stay."""
+        return np.flatnonzero(self.survivor != np.arange(len(self.survivor)))
+
+    def verdicts(self) -> pa.Table:
+        """The table of that name."""
+        import pyarrow as pa
+
+        ids, members = self.members.ids, self.members
+        return pa.table(
+            {
+                "id": pa.array(hex_ids(ids), pa.string()),
+                "survivor": pa.array(hex_ids(ids[self.survivor]), pa.string()),
+                "cluster": pa.array(self.name, pa.string()),
+                "cluster_size": pa.array(self.size[self.survivor], pa.int64()),
+                "family": pa.array(hex_ids(ids[members.places(members.family)]), pa.string()),
+                "similarity": pa.array(_shares(self.shared, self.either), pa.float64()),
+            }
+        ).sort_by("id")
+
+    def large(self, least: int) -> list[tuple[str, int, str | None, list[str]]]:
+        """Clusters of `least` members or more: name, size, host of the one that stays, and ids of
+        some that go."""
+        gone = self.gone()
+        found = []
+        for n in np.flatnonzero(self.size >= least).tolist():  # 0 for those that do not stay
+            some = hex_ids(np.sort(self.members.ids[gone[self.survivor[gone] == n]])[:SAMPLES])
+            found.append((self.name[n], int(self.size[n]), self.members.hosts[n], some))
+        return found
+
+
+def _clusters(part: Part, stars: Callable[..., None], needed: npt.NDArray[np.int64]) -> _Clusters:
+    """The clusters of the families in a part of a partition."""
+    gathered = part.read(
+        "gathered", lambda piece: part.has(_by_family(piece["family"].to_numpy().astype(np.int64)))
+    )
+    members = _members(gathered)
+    numbers = members.number[members.by_number]
+    ties = part.read(
+        "ties", lambda piece: places(piece["a"].to_numpy().astype(np.int64), numbers)[1]
+    )
+    left, right = (members.places(ties[side].to_numpy().astype(np.int64)) for side in ("a", "b"))
+    survivor, shared, either = _stars(stars, members.sets, left, right, needed)
+    count = len(members.ids)
+    smallest = np.full(count, np.iinfo(np.int64).max)
+    np.minimum.at(smallest, survivor, members.number)
+    name = hex_ids(members.ids[members.places(smallest[survivor])])
+    size = np.bincount(survivor, minlength=count).astype(np.int64)
+    return _Clusters(members, survivor, shared, either, name, size)
 
 
 def _shares(shared: npt.NDArray[np.int64], either: npt.NDArray[np.int64]) -> Sequence[float]:

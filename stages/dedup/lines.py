@@ -27,9 +27,10 @@ where the text is. A line goes with its end; of the blank lines about it one gap
 Signals: ``lines_removed`` and ``lines_removed_chars``. Reason: ``only_boilerplate``, where nothing
 but white space would be left, with the number of lines.
 
-Memory: `emit` a batch; ``count`` the rows of one partition, 32 bytes a line, about 150 when
-sorted, and 16 bytes for each host with at least `host_documents` documents; ``mark`` a batch of
-texts and 24 bytes for each line removed in the partition. On disk, uncompressed: 32 bytes a line.
+Memory: `emit` a batch; ``count`` the rows of one partition, or of a part of it
+(`corpusmill.stages.dedup.parts`), 32 bytes a line, about 150 when sorted, and 16 bytes for each
+host with at least `host_documents` documents; ``mark`` a batch of texts and 24 bytes for each line
+removed in the partition. On disk, uncompressed: 32 bytes a line.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ from corpusmill.stages.words import LineTable, encoded, lines
 from .guards import Counts, Shares, add, merged, read_totals, totals_of
 from .ids import join_ids, split_ids
 from .line_folds import folding
+from .parts import Need, parts
 from .sets import packed_ids, places
 
 if TYPE_CHECKING:
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _NO_HOST = np.uint64(0)
+_ID = ("id_hi", "id_lo")
 
 
 @dataclass(frozen=True)
@@ -198,7 +201,22 @@ class LinesDedup(Barrier):
         """One partition of lines: writes ``frame``, the lines that go, by document."""
         import pyarrow as pa
 
-        rows = ctx.read("lines", partition=ctx.index, sort=("hash", "host", "id_hi", "id_lo"))
+        counted = dict.fromkeys(("lines", "distinct_lines", "frame_lines"), 0)
+        for part in parts(ctx, Need("lines", "hash", 20)):
+            lines = part.by_hash("lines", "hash")
+            rows = lines.sort_by([(name, "ascending") for name in ("hash", "host", *_ID)])
+            goes = self._frame(ctx, rows)
+            hashes = rows["hash"].to_numpy()
+            table = rows.select([*_ID, "hash"]).filter(pa.array(goes))
+            ctx.write("frame", table, table["id_hi"].to_numpy())
+            counted["lines"] += len(hashes)
+            counted["distinct_lines"] += len(np.unique(hashes))
+            counted["frame_lines"] += len(np.unique(table["hash"].to_numpy()))
+        for name, count in counted.items():
+            ctx.note(name, count)
+
+    def _frame(self, ctx: TaskContext, rows: pa.Table) -> npt.NDArray[np.bool_]:
+        """Which rows, sorted by hash and host, are of lines that go."""
         hashes, host = rows["hash"].to_numpy(), rows["host"].to_numpy()
         new_hash = np.ones(len(hashes), np.bool_)
         new_hash[1:] = hashes[1:] != hashes[:-1]
@@ -214,11 +232,7 @@ class LinesDedup(Barrier):
             goes |= ((np.bincount(line) >= self.params.documents) & (sites >= self.params.hosts))[
                 line
             ]
-        table = rows.select(["id_hi", "id_lo", "hash"]).filter(pa.array(goes))
-        ctx.write("frame", table, table["id_hi"].to_numpy())
-        ctx.note("lines", len(hashes))
-        ctx.note("distinct_lines", int(np.count_nonzero(new_hash)))
-        ctx.note("frame_lines", len(np.unique(hashes[goes])))
+        return goes
 
     def _needed(self, ctx: TaskContext, host: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
         """How many documents of each host a line must stand in; more than there are where the

@@ -57,6 +57,7 @@ from .candidates import write_edges, write_pairs, write_sets
 from .families import gather, link, split
 from .guards import Shares, merge_largest, merged, read_totals, totals_of
 from .keeping import Keep, check_keep
+from .parts import Need, parts
 from .sets import Sets, sets_of
 
 if TYPE_CHECKING:
@@ -155,9 +156,12 @@ class MinhashDedup(Barrier):
 
     def bucket(self, ctx: TaskContext) -> None:
         """One partition of band keys: writes ``pairs`` and ``asks``, see `write_pairs`."""
-        rows = ctx.read("bands", partition=ctx.index)
-        write_pairs(ctx, *pair_up(rows["key"].to_numpy(), rows["id"].to_numpy()))
-        ctx.note("rows", len(rows))
+        count = 0
+        for part in parts(ctx, Need("bands", "key", 13)):
+            rows = part.by_hash("bands", "key")
+            write_pairs(ctx, *pair_up(rows["key"].to_numpy(), rows["id"].to_numpy()))
+            count += len(rows)
+        ctx.note("rows", count)
 
     def sets(self, ctx: TaskContext) -> None:
         """One partition of documents: the sets of candidates, see `write_sets`."""

@@ -54,6 +54,16 @@ def test_growth_counts_what_it_made() -> None:
     )
 
 
+@pytest.mark.slow
+def test_a_task_keeps_to_its_budget_at_two_sizes() -> None:
+    rows, bars = growth.within_budget((60_000, 150_000))
+    assert [row["rows of a partition"] for row in rows] == [840_000, 2_100_000]
+    (over,) = bars.values()
+    assert over.value <= 8
+    free = growth.in_process(150_000, 2_100_000)
+    assert min(free[f"{phase}, MB"] for phase in ("verify", "split")) > 1.3 * growth.BUDGET / 1e6
+
+
 def test_made_up_tables(tmp_path: Path) -> None:
     own = np.arange(20_000, dtype=np.uint64)
     later = int((made.clusters(own) != own).sum())

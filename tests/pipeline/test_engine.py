@@ -52,7 +52,12 @@ def test_products_do_not_depend_on_layout_or_workers(corpus: Path, small: Make) 
         ("b", ("execution.partitions=1", "execution.task_bytes=1000000"), 1),
         (
             "c",
-            ("execution.partitions=16", "execution.task_bytes=1", "execution.batch_bytes=900"),
+            (
+                "execution.partitions=16",
+                "execution.task_bytes=1",
+                "execution.batch_bytes=900",
+                "execution.memory_bytes=200000000",
+            ),
             2,
         ),
     ):

@@ -12,6 +12,7 @@ from corpusmill.pipeline.tables import (
     TableWriter,
     document_table,
     documents,
+    each_piece,
     read_groups,
     value_text,
 )
@@ -86,6 +87,30 @@ def test_a_partition_is_read_alone_and_in_order(tmp_path: Path) -> None:
     assert read_groups(path, 0, -1, ["n"])["n"].to_pylist() == [1, 2, 4, 5, 3]
     with pytest.raises(StageError, match="rows of another schema"):
         writer.add(pa.table({"m": [1]}), None)
+
+
+def test_pieces_of_a_file_are_small_and_hold_all_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pyarrow as pa
+
+    writer = TableWriter()
+    for partition, rows in ((0, 3), (1, 400), (2, 1), (3, 2)):
+        names = [f"{partition}-{n}" for n in range(rows)]
+        writer.add(pa.table({"name": names, "text": ["long text " * 9] * rows}), [partition] * rows)
+    path = tmp_path / "t.parquet"
+    writer.write(path)
+    whole = read_groups(path, 0, -1, ["name"])["name"].to_pylist()
+    assert [p.num_rows for p in each_piece(path, 0, -1, None)] == [406]
+    assert [p.num_rows for p in each_piece(path, 1, 0, ["name"])] == [0]
+    monkeypatch.setattr("corpusmill.pipeline.tables.PIECE", 1000)
+    pieces = list(each_piece(path, 0, -1, ["name"]))
+    assert [row for p in pieces for row in p["name"].to_pylist()] == whole
+    sizes = [p.num_rows for p in pieces]
+    assert sizes[0] == 3  # by itself, as the next group is larger than a piece
+    assert sizes[-1] == 3  # two small groups together
+    assert max(sizes[1:-1]) < 200
+    assert [p["name"].to_pylist() for p in each_piece(path, 3, 1, ["name"])] == [["3-0", "3-1"]]
 
 
 @pytest.mark.parametrize(

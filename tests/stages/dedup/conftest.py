@@ -36,12 +36,12 @@ def run(tmp_path: Path) -> Run:
 
     def ran(
         stage: Barrier, docs: Sequence[Document], *, partitions: int = 1, batch: int = 1000,
-        shuffle: int | None = None,
+        shuffle: int | None = None, memory_bytes: int = 0,
     ) -> tuple[Verdicts, list[Any], MemoryContext]:  # fmt: skip
         order = list(docs)
         if shuffle is not None:
             random.Random(shuffle).shuffle(order)
-        ctx = MemoryContext(tmp_path, partitions=partitions)
+        ctx = MemoryContext(tmp_path, partitions=partitions, memory_bytes=memory_bytes)
         stage.setup()
         for at in range(0, max(len(order), 1), batch):
             for name, (table, hashes) in stage.emit(order[at : at + batch]).items():
