@@ -56,7 +56,7 @@ COMMITTED = ROOT / "tests" / "data" / "filters" / "datatrove_verdicts.jsonl.gz"
 PART = 1000
 """Texts a process judges; it keeps each call short."""
 MOST = 4000
-"""Texts of each kind that are judged: 18,000, which takes a quarter of an hour."""
+"""Texts of each kind that are judged: 18,000, which takes some 15 CPU minutes."""
 KERNELS = 100
 """Texts of each kind on which the rules are timed without the words."""
 ORDER = ("repetition", "quality", "c4_fineweb", "after")
