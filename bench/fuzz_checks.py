@@ -70,16 +70,16 @@ def _windows(*sizes: int) -> Iterator[None]:
 @contextmanager
 def _inflating(*, by_zlib: bool) -> Iterator[None]:
     """As on a machine without libdeflate."""
-    from corpusmill.stages.sources import frames
+    from corpusmill.stages.sources import libdeflate
 
-    module: Any = frames
-    kept = module._libdeflate
+    module: Any = libdeflate
+    kept = module._library
     if by_zlib:
-        module._libdeflate = None
+        module._library = lambda: None
     try:
         yield
     finally:
-        module._libdeflate = kept
+        module._library = kept
 
 
 @contextmanager
