@@ -14,8 +14,8 @@ kernels is called first.
 from __future__ import annotations
 
 import hashlib
-import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -29,7 +29,17 @@ from .kernel_types import Array, Scalar, Signature, Tuple
 
 Function = Callable[..., Any]
 
-_OF_MODULE: dict[str, dict[str, Kernel]] = {}
+
+@dataclass(slots=True)
+class _Module:
+    """A module as it was imported: its file may change while it is used."""
+
+    names: dict[str, Any]
+    source: bytes
+    kernels: dict[str, Kernel]
+
+
+_OF_MODULE: dict[str, _Module] = {}
 
 
 def array(scalar: Scalar, *, dims: int = 1) -> Array:
@@ -54,7 +64,7 @@ def kernel(signature: Signature, *, inline: bool = False) -> Callable[[Function]
         if not isinstance(function, FunctionType):
             raise TypeError(f"{function!r} is no function")
         made = Kernel(function, signature, inline)
-        _OF_MODULE.setdefault(function.__module__, {})[function.__name__] = made
+        _module_of(function).kernels[function.__name__] = made
         return made
 
     return make
@@ -68,7 +78,7 @@ class Instruction:
     def __init__(self, make: Callable[[Any, Any], Any]) -> None:
         self._make = make
         self._made: Any = None
-        self.module = make.__module__
+        self.source = _source(make)
         self.__doc__ = make.__doc__
 
     def for_numba(self) -> Any:
@@ -116,7 +126,7 @@ class Kernel:
 
 def load(module: str) -> None:
     """Makes the kernels of an imported module ready; compiles them where that was not done yet."""
-    kernels = _OF_MODULE[module]
+    kernels = _OF_MODULE[module].kernels
     if all(k._call != k._first_call for k in kernels.values()):
         return
     try:
@@ -146,8 +156,9 @@ def is_kept(module: str) -> bool:
 def digest(module: str) -> str:
     """Of all that the machine code of a module's kernels depends on but numba and the machine: its
     source, and whatever of other modules the kernels use."""
-    h = hashlib.sha256(_source(module))
-    for name, one in sorted(_OF_MODULE[module].items()):
+    found = _OF_MODULE[module]
+    h = hashlib.sha256(found.source)
+    for name, one in sorted(found.kernels.items()):
         for used, value in sorted(_used(one.function).items()):
             h.update(f"{name} {used} {_identity(value, module)}\n".encode())
     return h.hexdigest()
@@ -159,7 +170,7 @@ def _identity(value: Any, module: str) -> str:
         other = value.function.__module__
         return "here" if other == module else digest(other)
     if isinstance(value, Instruction):
-        return hashlib.sha256(_source(value.module)).hexdigest()
+        return hashlib.sha256(value.source).hexdigest()
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{value.shape}{hashlib.sha256(value.tobytes()).hexdigest()}"
     if isinstance(value, tuple):
@@ -171,8 +182,16 @@ def _identity(value: Any, module: str) -> str:
     raise TypeError(f"{module}: a kernel cannot use {value!r}")
 
 
-def _source(module: str) -> bytes:
-    return Path(str(sys.modules[module].__file__)).read_bytes()
+def _module_of(function: FunctionType) -> _Module:
+    found = _OF_MODULE.get(function.__module__)
+    if found is None or found.names is not function.__globals__:
+        found = _Module(function.__globals__, _source(function), {})
+        _OF_MODULE[function.__module__] = found
+    return found
+
+
+def _source(function: Function) -> bytes:
+    return Path(function.__code__.co_filename).read_bytes()
 
 
 def _used(function: FunctionType) -> dict[str, Any]:

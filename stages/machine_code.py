@@ -140,9 +140,8 @@ def _machine() -> str:
     version = _NUMBAS.search(Path(found.origin).with_name("_version.py").read_bytes())
     if version is None or not layout_is_known():
         raise ImportError("nobody has looked at how this numba calls")
-    own = [
-        Path(__file__).with_name(f"{name}.py").read_bytes() for name in ("machine_code", "calling")
-    ]
+    names = ("calling", "compiled", "machine_code")
+    own = [Path(__file__).with_name(f"{name}.py").read_bytes() for name in names]
     return repr((
         llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), llvm.llvm_version_info,
         version[1].decode(), hashlib.sha256(b"".join(own)).hexdigest(),

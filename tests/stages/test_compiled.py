@@ -140,6 +140,14 @@ def test_what_a_kernel_uses_of_other_modules_counts(make: Make, tmp_path: Path) 
         make("constant", constants).second()
 
 
+def test_a_file_that_changes_after_its_import(make: Make) -> None:
+    module = make("tripling", TRIPLED)
+    Path(str(module.__file__)).write_text(TRIPLED.replace("STEP = 3", "STEP = 5"))
+    assert module.tripled(2) == 6
+    assert make("tripling", TRIPLED.replace("STEP = 3", "STEP = 5")).tripled(2) == 10
+    assert make("tripling", TRIPLED).tripled(2) == 6
+
+
 def test_results_and_failures(results: ModuleType) -> None:
     assert results.several(3) == (1 << 63, True, 7, 1.5)
     assert results.several(1.0) == (1 << 63, False, 7, 0.5)
