@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from bench import texts
-from bench.charset import cases, wilson
+from bench.charset import cases
 from bench.charset_pages import ENCODINGS, chosen, crawled, written
 from corpusmill.stages.extract.charset import decode
 
@@ -44,9 +44,3 @@ def test_what_an_encoding_cannot_say_is_a_reference_or_no_page() -> None:
     assert written("ascii", "cp1252") is None
     assert written("tiếng Việt", "cp1258") == ("ti\xea\xecng Vi\xea\xf2t".encode("latin-1"),
                                               "tiê\u0301ng Viê\u0323t")  # fmt: skip
-
-
-def test_wilson() -> None:
-    low, high = wilson(8, 10)
-    assert (round(low, 4), round(high, 4)) == (0.4902, 0.9433)  # Brown, Cai and DasGupta (2001)
-    assert wilson(0, 0) == (0.0, 1.0)

@@ -24,6 +24,7 @@ from bench.harness import (
     shown,
     table,
     timed,
+    wilson,
 )
 
 BURN = "import time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: pass\n"
@@ -163,3 +164,9 @@ def test_shown(value: object, text: str) -> None:
 
 def test_table_of_uneven_cells() -> None:
     assert table([["a", "b"], ["long name", 3]]) == ["a          b", "long name  3"]
+
+
+def test_wilson() -> None:
+    low, high = wilson(8, 10)
+    assert (round(low, 4), round(high, 4)) == (0.4902, 0.9433)  # Brown, Cai and DasGupta (2001)
+    assert wilson(0, 0) == (0.0, 1.0)
