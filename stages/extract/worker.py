@@ -19,6 +19,7 @@ No pickle, no multiprocessing: frames of JSON and bytes over two pipes.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import selectors
@@ -42,7 +43,8 @@ STALL_SECONDS = 600.0
 START_SECONDS = 300.0
 """How long a child may take to import its libraries and pass the self-test (wall clock)."""
 _POLL_SECONDS = 0.5
-_READ_BYTES = 1 << 20
+_READ_BYTES = 1 << 16
+_PIPE_BYTES = 1 << 20
 _FUNCTION = "corpusmill.stages.extract.page:page_function"
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -94,6 +96,14 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONHASHSEED": "0"}
 
 
+def _widen(pipe: BinaryIO) -> None:
+    """Makes room for a page in a pipe, so that no process waits for the other in the midst."""
+    try:
+        fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+    except OSError:  # more than the user may have in all: it stays as it is
+        return
+
+
 class _Child:
     """One running process, forked where somebody forks them."""
 
@@ -106,6 +116,7 @@ class _Child:
         )  # fmt: skip
         self._in = cast(BinaryIO, self._process.stdin)
         self._out = cast(BinaryIO, self._process.stdout)
+        _widen(self._in)
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._out, selectors.EVENT_READ)
         self._buffer = bytearray()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from corpusmill.pipeline.errors import ConfigError, StageError
-from corpusmill.stages.extract.worker import Request, Worker, WorkerLimits
+from corpusmill.stages.extract.worker import Request, Worker, WorkerLimits, _widen
 
 HERE = Path(__file__).parent
 
@@ -53,6 +54,13 @@ def test_bodies_larger_than_the_pipe(worker: Worker) -> None:
     bodies = [b"x " + b"y" * size for size in (0, 70_000, 3_000_000, 1)]
     answers = worker.run([Request({}, b) for b in bodies])
     assert [a["body"] for a in answers] == [len(b) for b in bodies]
+
+
+def test_a_page_fits_into_the_pipe(worker: Worker, tmp_path: Path) -> None:
+    child = worker._running()
+    assert fcntl.fcntl(child._in.fileno(), fcntl.F_GETPIPE_SZ) == 1 << 20
+    with (tmp_path / "no pipe").open("wb") as file:
+        _widen(file)  # where it cannot be it is left
 
 
 def test_a_page_that_spins_is_a_timeout_and_the_others_go_on(worker: Worker) -> None:
