@@ -46,7 +46,7 @@ from corpusmill.stages.words import ALL_DIGITS, WordTable, tokenise
 from .benchmarks import Benchmark
 from .grams import GramTable
 from .items import Entry, Vocabulary, forms_of
-from .markup import has_entities, outside, tags, unmarked, without_tags
+from .markup import unmarked
 from .paraphrase import Paraphrases
 from .rules import METHODS, Rules
 from .verdict import Judge, Match
@@ -54,13 +54,11 @@ from .verdict import Judge, Match
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    U8 = npt.NDArray[np.uint8]
     U64 = npt.NDArray[np.uint64]
-    I32 = npt.NDArray[np.int32]
     I64 = npt.NDArray[np.int64]
 
 
-_BREAKS: Final = ("\n", "\r", "...", "…")
+_BREAKS: Final = (b"\n", b"\r", b"...", "…".encode())
 """What stands between two words where a text breaks off."""
 
 
@@ -99,21 +97,12 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Words of documents, those of `d` being ``begin[d]:stop[d]``, with offsets into ``texts[d]``,
-    which is number ``numbers[d]`` of the texts searched."""
+    """Documents ``begin[d]:stop[d]`` of a table, those of ``texts[d]`` of the texts searched."""
 
-    texts: Sequence[str]
-    numbers: Sequence[int]
+    table: WordTable
+    texts: Sequence[int]
     begin: I64
     stop: I64
-    hash: U64
-    flags: U8
-    start: I32
-    end: I32
-
-    def raw(self, document: int) -> bytes:
-        """The bytes that `start` and `end` count."""
-        return self.texts[document].encode("utf-8", "surrogatepass")
 
     def breaks_off(self, document: int, word: int) -> bool:
         """Whether nothing of the line follows before `word` of a document (counted from its
@@ -121,9 +110,9 @@ class _Part:
         at = int(self.begin[document]) + word
         if at == self.stop[document]:
             return True
-        gap = self.raw(document)[self.end[at - 1] : self.start[at]].decode("utf-8", "surrogatepass")
-        between = without_tags(gap)
-        return ":" not in between and any(mark in between for mark in _BREAKS)
+        raw = int(self.table.byte_start[document])
+        gap = self.table.data[raw + self.table.end[at - 1] : raw + self.table.start[at]].tobytes()
+        return b":" not in gap and any(mark in gap for mark in _BREAKS)
 
 
 class ContaminationIndex:
@@ -169,15 +158,16 @@ class ContaminationIndex:
     def find(self, texts: Sequence[str], table: WordTable | None = None) -> list[list[Hit]]:
         """The items in each text, by where they start; every item at most once a text. `table`:
         the words of `texts`, where they are known."""
+        plain = [unmarked(text) for text in texts]
         found: list[list[Hit]] = [[] for _ in texts]
-        for part in _parts(texts, table):
-            for document, hit in self._hits(part):
-                found[part.numbers[document]].append(hit)
+        for part in _parts(texts, plain, table):
+            for document, hit in self._hits(part, plain):
+                found[part.texts[document]].append(hit)
         for hits in found:
             hits.sort(key=lambda h: (h.start, h.benchmark, h.item))
         return found
 
-    def _hits(self, part: _Part) -> Iterator[tuple[int, Hit]]:
+    def _hits(self, part: _Part, plain: Sequence[str]) -> Iterator[tuple[int, Hit]]:
         """(document of `part`, what is found in it)."""
         best: dict[tuple[int, str, str], Match] = {}
         for document, entry, match in self._matches(part):
@@ -186,19 +176,19 @@ class ContaminationIndex:
             best[key] = min(known, match, key=lambda m: (METHODS.index(m.method), -m.coverage))
         self._add_paraphrases(part, best)
         for (document, benchmark, item), match in best.items():
-            raw = part.raw(document)
+            raw = plain[part.texts[document]].encode("utf-8", "surrogatepass")
             first = int(part.begin[document])
             start, end = (
                 len(raw[: int(b)].decode("utf-8", "surrogatepass"))
                 for b in (
-                    part.start[first + match.start], part.end[first + match.end - 1]
+                    part.table.start[first + match.start], part.table.end[first + match.end - 1]
                 )
             )  # fmt: skip
             yield document, Hit(benchmark, item, match.method, match.coverage, start, end)
 
     def _matches(self, part: _Part) -> Iterator[tuple[int, Entry, Match]]:
         """(document, form, where) of every form found, places in words of the document."""
-        words, flags = part.hash, part.flags
+        words, flags = part.table.hash, part.table.flags
         for c in self._grams.candidates(words, flags, part.begin, part.stop):
             entry = self.entries[c.entry]
             here = slice(int(part.begin[c.document]), int(part.stop[c.document]))
@@ -223,7 +213,7 @@ class ContaminationIndex:
         """The words of a text tell one item: of items that are alike, the one found first."""
         if self._paraphrases is None:
             return
-        told = self._paraphrases.find(part.hash, part.begin, part.stop)
+        told = self._paraphrases.find(part.table.hash, part.begin, part.stop)
         taken: dict[int, list[Match]] = {}
         for (document, _, _), match in best.items():
             taken.setdefault(document, []).append(match)
@@ -241,35 +231,20 @@ def _mostly_in(match: Match, other: Match) -> bool:
     return 2 * shared > match.end - match.start
 
 
-def _parts(texts: Sequence[str], table: WordTable | None) -> Iterator[_Part]:
-    """The words of `texts` without their markup, of every text in one of the parts. `table` has
-    those of `texts` as they are."""
-    again = list(range(len(texts)))
-    if table is not None:
-        again = [n for n in again if has_entities(texts[n])]
-        found = {n: tags(text) for n, text in enumerate(texts) if n not in again}
-        tagged = {n: places for n, places in found.items() if places}
-        begin, stop = table.doc_start[:-1], table.doc_start[1:].copy()
-        stop[[*tagged, *again]] = begin[[*tagged, *again]]
-        yield _part(table, slice(None), texts, range(len(texts)), begin, stop)
-        if tagged:
-            words, first = outside(table, tagged)
-            own = [texts[n] for n in tagged]
-            yield _part(table, words, own, list(tagged), first[:-1], first[1:])
-    if again:
-        plain = [unmarked(texts[n]) for n in again]
+def _parts(texts: Sequence[str], plain: Sequence[str], table: WordTable | None) -> Iterator[_Part]:
+    """The words of `plain`, of every text in one of the parts. `table` has those of `texts`, some
+    of which are the same."""
+    if table is None:
         whole = tokenise(plain)
-        yield _part(whole, slice(None), plain, again, whole.doc_start[:-1], whole.doc_start[1:])
-
-
-def _part(
-    table: WordTable, words: I64 | slice, texts: Sequence[str], numbers: Sequence[int],
-    begin: I64, stop: I64,
-) -> _Part:  # fmt: skip
-    return _Part(
-        texts, numbers, begin, stop,
-        table.hash[words], table.flags[words], table.start[words], table.end[words],
-    )  # fmt: skip
+        yield _Part(whole, range(len(texts)), whole.doc_start[:-1], whole.doc_start[1:])
+        return
+    changed = [n for n, (text, own) in enumerate(zip(texts, plain, strict=True)) if text != own]
+    begin, stop = table.doc_start[:-1], table.doc_start[1:].copy()
+    stop[changed] = begin[changed]
+    yield _Part(table, range(len(texts)), begin, stop)
+    if changed:
+        again = tokenise([plain[n] for n in changed])
+        yield _Part(again, changed, again.doc_start[:-1], again.doc_start[1:])
 
 
 def coverage_report(
