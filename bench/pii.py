@@ -192,7 +192,9 @@ def _measure(args: argparse.Namespace, scratch: Path) -> Report:
     rows += second_pass(pages, peer)
     speed = speeds(args, scratch, pages, peer)
     first = [
-        r for r in rows if r["n"] and "recall" in r and r["row"] not in ("made", "read places")
+        r
+        for r in rows
+        if r["n"] and "recall" in r and not r["row"].startswith(("made", "read places"))
     ]
     ours_mb, theirs_mb = (r["mb_per_cpu_second"] for r in speed)
     return Report(

@@ -19,9 +19,15 @@ _WHOLE = 3
 PADDING = bytes(8 * _WHOLE)
 """What must follow the last span in its buffer."""
 
-_PLACE = 0x9E3779B97F4A7C15
-_BY = np.uint64(0xD6E8FEB86659FD93)
-_LAST = np.uint64(0xFF51AFD7ED558CCD)
+PLACE = np.uint64(0x9E3779B97F4A7C15)
+BY = np.uint64(0xD6E8FEB86659FD93)
+LAST = np.uint64(0xFF51AFD7ED558CCD)
+"""The numbers of the sum: of places (times 1, 3, 5, …), of what was mixed, of the whole."""
+
+LONGEST_HOST = 253
+"""Characters of the longest host name."""
+
+_MOVED = 1 << 16
 _32 = np.uint64(32)
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)
 
@@ -33,7 +39,7 @@ def of_spans(
 ) -> Hashes:
     """The hash of each ``raw[start:start + size]``; `PADDING` follows the last of them."""
     words = np.ndarray((max(0, len(raw) - 7),), "<u8", raw, strides=(1,))
-    found = sizes.astype(np.uint64) * _BY
+    found = sizes.astype(np.uint64) * BY
     for place in range(_WHOLE):
         found += _mixed(words[starts + 8 * place], sizes - 8 * place, place)
     place = _WHOLE
@@ -43,15 +49,15 @@ def of_spans(
         place += 1
         live = live[sizes[live] > 8 * place]
     found ^= found >> _32
-    found *= _LAST
+    found *= LAST
     return np.asarray(found ^ (found >> _32))
 
 
 def _mixed(words: Hashes, sizes: npt.NDArray[np.int64], place: int) -> Hashes:
     """What the words at a place add to the hash, of which `sizes` bytes (0 or less: none) count."""
-    own = (words & _MASKS[np.clip(sizes, 0, 8)]) * np.uint64((2 * place + 1) * _PLACE % 2**64)
+    own = (words & _MASKS[np.clip(sizes, 0, 8)]) * np.uint64((2 * place + 1) * int(PLACE) % 2**64)
     own ^= own >> _32
-    return np.asarray(own * _BY)
+    return np.asarray(own * BY)
 
 
 def of_texts(entries: Sequence[str]) -> Hashes:
@@ -72,13 +78,18 @@ def of_texts(entries: Sequence[str]) -> Hashes:
 
 
 def table(hashes: bytearray) -> Hashes:
-    """All hashes (eight bytes each), sorted, each once. They are sorted where they are: of millions
-    a copy counts. (`numpy.unique` takes fifty times as long on millions.)"""
+    """All hashes (eight bytes each), sorted, each once. They are sorted and moved together where
+    they are: of millions a copy counts. (`numpy.unique` takes fifty times as long on millions.)"""
     found = np.frombuffer(hashes, np.uint64)
     found.sort()
     first = np.ones(len(found), np.bool_)
     np.not_equal(found[1:], found[:-1], out=first[1:])
-    return found if first.all() else found[first]
+    count = 0
+    for start in range(0, len(found), _MOVED):
+        moved = found[start : start + _MOVED][first[start : start + _MOVED]]
+        found[count : count + len(moved)] = moved
+        count += len(moved)
+    return found[:count]
 
 
 def contains(sorted_hashes: Hashes, keys: Hashes) -> npt.NDArray[np.bool_]:
@@ -89,4 +100,7 @@ def contains(sorted_hashes: Hashes, keys: Hashes) -> npt.NDArray[np.bool_]:
     return np.asarray(sorted_hashes[at] == keys)
 
 
-__all__ = ["LONGEST", "PADDING", "Hashes", "contains", "of_spans", "of_texts", "table"]
+__all__ = [
+    "BY", "LAST", "LONGEST", "LONGEST_HOST", "PADDING", "PLACE", "Hashes", "contains", "of_spans",
+    "of_texts", "table",
+]  # fmt: skip

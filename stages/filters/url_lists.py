@@ -16,7 +16,7 @@ import numpy.typing as npt
 from corpusmill.pipeline.errors import AssetError
 from corpusmill.stages.array_cache import cached, digest_of
 
-from .entry_hashes import PADDING, Hashes, contains, of_spans, of_texts, table
+from .entry_hashes import LONGEST_HOST, PADDING, Hashes, contains, of_texts, table
 
 Target = tuple[str, str]
 """A URL for matching: host, and the rest from the path on (``""`` or beginning with ``/``)."""
@@ -30,7 +30,6 @@ _BLOCK_BYTES = 1 << 18
 _LOOK_BYTES = 512
 _BAD_SHARE = 100  # one unusable line in so many is forgiven: crowd-made lists have slips
 _CACHED_BYTES = 1 << 20
-_LONGEST_HOST = 253
 _TOGETHER = 4096  # entries that were looked at one by one are hashed so many at a time
 _DATA = Path(__file__).parent.parent / "data_lists" / "url_words"
 
@@ -52,7 +51,7 @@ def clean_host(host: str) -> str | None:
             host = host.encode("idna").decode("ascii").lower()
         except UnicodeError:
             return None
-    if len(host) > _LONGEST_HOST:
+    if len(host) > LONGEST_HOST:
         return None
     if host.startswith("www.") and host.count(".") > 1:
         host = host[4:]
@@ -189,51 +188,20 @@ def _lines(block: bytes) -> list[str]:
     return [line.partition("#")[0].strip() for line in lines]
 
 
-@dataclass(frozen=True, slots=True)
-class _Domains:
-    """Plain domains of a piece of a list: spans of its bytes."""
+def _plain_domains(block: bytes) -> Hashes | None:
+    """The hashes of the lines of a piece, if each is a host name that `_entry` gives back as it
+    stands: lists have millions of those, and looking at each by itself takes half a minute. None
+    otherwise."""
+    from .domain_kernel import hash_domains
 
-    raw: npt.NDArray[np.uint8]
-    starts: npt.NDArray[np.int64]
-    sizes: npt.NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-
-_DASH, _DOT, _END, _ODD = 1, 2, 3, 4
-"""Kinds of bytes in plain domains; letters and digits are 0, and odd is what none has. Of two that
-stand side by side the product says what they are: 1 for hyphens, which may, more for others."""
-_KINDS = bytes(
-    0 if c in b"abcdefghijklmnopqrstuvwxyz0123456789_"
-    else {ord("-"): _DASH, ord("."): _DOT, ord("\n"): _END}.get(c, _ODD)
-    for c in range(256)
-)  # fmt: skip
+    body = block if block.endswith(b"\n") else block + b"\n"
+    hashes = np.empty(body.count(b"\n"), np.uint64)
+    found = hash_domains(np.frombuffer(body + PADDING, np.uint8), len(body), hashes)
+    return hashes if found == len(hashes) else None
 
 
-def _plain_domains(block: bytes) -> _Domains | None:
-    """The lines of a piece, if each is a host name that `_entry` gives back as it stands: lists
-    have millions of those, and looking at each by itself takes half a minute. None otherwise."""
-    if block.startswith(b"www.") or b"\nwww." in block:
-        return None
-    body = b"\n" + block.removesuffix(b"\n") + b"\n"
-    kinds = np.frombuffer(body.translate(_KINDS), np.uint8)
-    if int(kinds.max()) == _ODD or int((kinds[:-1] * kinds[1:]).max()) > _DASH * _DASH:
-        return None  # a byte that no domain has; a label that is empty or has a hyphen at an end
-    borders = np.flatnonzero(kinds >= _DOT)
-    kinds = kinds[borders]
-    if int((kinds[:-1] * kinds[1:]).max()) == _END * _END:
-        return None  # a name without a dot
-    ends = borders[np.flatnonzero(kinds == _END)]
-    starts = ends[:-1] + 1
-    sizes = ends[1:] - starts
-    if int(sizes.max()) > _LONGEST_HOST:
-        return None
-    return _Domains(np.frombuffer(body + PADDING, np.uint8), starts, sizes)
-
-
-def _sorted_out(block: bytes) -> Iterator[tuple[_Domains | None, bytes]]:
-    """Pieces of a piece, in order: plain domains, or bytes whose lines need a look each."""
+def _sorted_out(block: bytes) -> Iterator[tuple[Hashes | None, bytes]]:
+    """What is in a piece, in order: hashes of plain domains, or bytes whose lines need a look."""
     domains = _plain_domains(block)
     if domains is not None:
         yield domains, b""
@@ -299,7 +267,7 @@ def read_lists(
             first_bad = ""
             for domains, others in (pair for b in _blocks(path) for pair in _sorted_out(b)):
                 if domains is not None:
-                    hosts.add_domains(domains)
+                    hosts.add_hosts(domains)
                     good += len(domains)
                     number += len(domains)
                     continue
@@ -341,6 +309,7 @@ def load_lists(
     origin: list[str | Path] = [
         Path(__file__),
         Path(__file__).with_name("entry_hashes.py"),
+        Path(__file__).with_name("domain_kernel.py"),
         *files,
         "suffixes",
         *([] if suffixes is None else [suffixes]),
@@ -361,11 +330,8 @@ class _Hashes:
         self._single_hosts: list[str] = []
         self._single_prefixes: list[str] = []
 
-    def add_domains(self, domains: _Domains) -> None:
-        """Adds plain host names."""
-        self._add_hosts(of_spans(domains.raw, domains.starts, domains.sizes))
-
-    def _add_hosts(self, hashes: Hashes) -> None:
+    def add_hosts(self, hashes: Hashes) -> None:
+        """Adds plain host names by their hashes."""
         public = contains(self._exact, hashes)
         if public.any():
             self._only_host += hashes[public].tobytes()
@@ -382,7 +348,7 @@ class _Hashes:
             self._hash_single()
 
     def _hash_single(self) -> None:
-        self._add_hosts(of_texts(self._single_hosts))
+        self.add_hosts(of_texts(self._single_hosts))
         self._prefixes += of_texts(self._single_prefixes).tobytes()
         self._single_hosts, self._single_prefixes = [], []
 
