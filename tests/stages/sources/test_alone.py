@@ -105,9 +105,12 @@ def test_an_inflater_gives_its_decompressor_back(monkeypatch: pytest.MonkeyPatch
     given: list[int] = []
     made = libdeflate._library()
     free = made.libdeflate_free_decompressor
-    monkeypatch.setattr(
-        made, "libdeflate_free_decompressor", lambda pointer: (given.append(pointer), free(pointer))
-    )
+
+    def freed(pointer: int) -> None:
+        given.append(pointer)
+        free(pointer)
+
+    monkeypatch.setattr(made, "libdeflate_free_decompressor", freed)
     inflater = libdeflate.Inflater(9)
     pointer = inflater._arguments[0].value
     assert not given
