@@ -1,8 +1,8 @@
 """What it costs that pages are extracted in a process that can be killed.
 
-    python -m bench.worker [--quick] [--json] [--pages N]
+    python -m bench.worker [--quick] [--json] [--pages N] [--tier TIER]
 
-The same pages (WCXB, of ``CORPUSMILL_DATA``; ``--quick``: manual pages) by the tier ``own`` in this
+The same pages (WCXB, of ``CORPUSMILL_DATA``; ``--quick``: manual pages) by a tier (``own``) in this
 process and by `corpusmill.stages.extract.worker`, in turns of twenty. CPU seconds of both of the
 worker's processes together, starts aside. ``over``: what the worker's cost more, of this process's.
 """
@@ -16,6 +16,7 @@ from contextlib import closing
 from typing import Any
 
 from corpusmill.stages.extract.page import page_function
+from corpusmill.stages.extract.policy import TIERS
 from corpusmill.stages.extract.tiers import TiersParams
 from corpusmill.stages.extract.worker import Request, Worker, WorkerLimits
 
@@ -30,13 +31,14 @@ MOST_OVER = 0.05
 def main(argv: Sequence[str] | None = None) -> int:
     options = parser(__doc__ or "")
     options.add_argument("--pages", type=int, default=PAGES, help=f"default {PAGES}")
+    options.add_argument("--tier", choices=TIERS, default="own")
     args = options.parse_args(argv)
     return finish(lambda: measure(args), args.json)
 
 
 def measure(args: Any) -> Report:
     pages = [page.html.encode() for page in read_pages(args.quick)[: args.pages]]
-    config = TiersParams(tier="own").page_config()
+    config = TiersParams(tier=args.tier).page_config()
     here = page_function(config)
     spent = {"this process": 0.0, "parent": 0.0, "child": 0.0}
     with closing(Worker(config, WorkerLimits())) as worker:
