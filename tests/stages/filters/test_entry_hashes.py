@@ -8,6 +8,7 @@ import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from corpusmill.stages.filters import entry_hashes
 from corpusmill.stages.filters.entry_hashes import (
     LONGEST,
     PADDING,
@@ -62,8 +63,10 @@ def test_hashes_differ_and_use_all_bits() -> None:
     assert abs(bits - 0.5).max() < 0.01
 
 
-@pytest.mark.parametrize("hashes", [[], [5, 3, 5, 1, 3], [1, 2], [2**64 - 1, 0]])
-def test_table(hashes: list[int]) -> None:
+@pytest.mark.parametrize("moved", [1, 2, 3, 1 << 16])
+@pytest.mark.parametrize("hashes", [[], [5, 3, 5, 1, 3], [1, 2], [2**64 - 1, 0], [4, 4, 4, 6, 6]])
+def test_table(hashes: list[int], moved: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entry_hashes, "_MOVED", moved)
     found = table(bytearray(np.array(hashes, np.uint64).tobytes()))
     assert found.dtype == np.uint64
     assert found.tolist() == sorted(set(hashes))
