@@ -147,7 +147,7 @@ def slow_hash(  # type: ignore[no-untyped-def]
     types.Tuple((_U64, _I64, _BOOL))(array(_U8), _I64, _I64, array(_U64), out(_U8)),
     inline=True,
 )
-def line_hash(data, first, stop, spelt, room):  # type: ignore[no-untyped-def]
+def quick_hash(data, first, stop, spelt, room):  # type: ignore[no-untyped-def]
     """The hash of the folded line ``data[first:stop]``, its code points before folding, and
     whether the hash must come from `slow_hash`."""
     h = SEED
@@ -179,6 +179,17 @@ def line_hash(data, first, stop, spelt, room):  # type: ignore[no-untyped-def]
         at += width
         chars += 1
     return closed(h, room, n), chars, slow != 0
+
+
+@kernel(types.Tuple((_U64, _I64))(array(_U8), _I64, _I64, *_TABLES), inline=True)
+def line_hash(  # type: ignore[no-untyped-def]
+    data, first, stop, flags, ccc, fold, offsets, pool, spelt, pend, spare, places, room
+):
+    """The hash of the folded line ``data[first:stop]``, and its code points before folding."""
+    h, chars, slow = quick_hash(data, first, stop, spelt, room)
+    if slow:
+        h = slow_hash(data, first, stop, flags, ccc, fold, offsets, pool, pend, spare, places, room)
+    return h, chars
 
 
 @kernel(_I64(_BOOL, _U64, _I64, _I64, out(_U64), out(_I64)), inline=True)
@@ -221,11 +232,9 @@ def units(  # type: ignore[no-untyped-def]
                 unit[line] = -1
                 inside = False
                 continue
-            h, chars, slow = line_hash(data, first, stop, spelt, room)
-            if slow:
-                h = slow_hash(
-                    data, first, stop, flags, ccc, fold, offsets, pool, pend, spare, places, room
-                )
+            h, chars = line_hash(
+                data, first, stop, flags, ccc, fold, offsets, pool, spelt, pend, spare, places, room
+            )
             n = entered(paragraphs and inside, h, chars, n, unit_hash, unit_chars)
             inside = True
             unit[line] = n - 1
@@ -255,11 +264,9 @@ def unit_hashes(  # type: ignore[no-untyped-def]
             if first == to:
                 inside = False
                 continue
-            h, chars, slow = line_hash(data, first, to, spelt, room)
-            if slow:
-                h = slow_hash(
-                    data, first, to, flags, ccc, fold, offsets, pool, pend, spare, places, room
-                )
+            h, chars = line_hash(
+                data, first, to, flags, ccc, fold, offsets, pool, spelt, pend, spare, places, room
+            )
             n = entered(paragraphs and inside, h, chars, n, unit_hash, unit_chars)
             inside = True
     unit_start[len(byte_start) - 1] = n
