@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import re
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -23,14 +24,18 @@ def rows_of(path: Path, raw: bytes) -> Rows:
     """The rows of a file with the content `raw`. Raises AssetError for one that is not whole."""
     try:
         raw = gzip.decompress(raw) if path.suffix == ".gz" else raw
-    except (OSError, EOFError) as e:
-        raise AssetError(f"{path}: unreadable: {e}") from e
+    except (OSError, EOFError, zlib.error) as e:
+        raise AssetError(f"{path}: unreadable: {e}", hint="fetch it again") from e
     if path.suffix in TABLES:
         return _table(path, raw)
     try:
-        content = raw.decode("utf-8")
+        content = raw.decode("utf-8-sig")
     except UnicodeDecodeError as e:
-        raise AssetError(f"{path}: unreadable: {e}") from e
+        line = raw.count(b"\n", 0, e.start) + 1
+        raise AssetError(
+            f"{path}:{line}: unreadable: the byte {raw[e.start]:#04x} is not UTF-8",
+            hint="save the file as UTF-8, or remove it where it is no benchmark",
+        ) from e
     if ".csv" in path.suffixes:
         return _csv(path, content)
     if ".json" in path.suffixes:
@@ -57,22 +62,32 @@ def _json(path: Path, content: str) -> Rows:
     """A list of rows, or a task of BIG-bench with its ``examples``, or JSON Lines after all."""
     try:
         whole = json.loads(content)
-    except ValueError:
-        return _jsonl(path, content)
+    except (ValueError, RecursionError) as e:
+        if _begins_with_a_row(content):
+            return _jsonl(path, content)
+        line = e.lineno if isinstance(e, json.JSONDecodeError) else 1
+        raise AssetError(f"{path}:{line}: not JSON: {e}") from e
     rows = whole.get("examples", [whole]) if isinstance(whole, dict) else whole
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise AssetError(f"{path}: holds no list of rows", hint="or put one row a line")
     return rows
 
 
-def _jsonl(path: Path, content: str) -> list[dict[str, Any]]:
+def _begins_with_a_row(content: str) -> bool:
+    try:
+        return isinstance(json.loads(content.lstrip().partition("\n")[0]), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _jsonl(path: Path, content: str) -> Rows:
     rows = []
     for number, line in enumerate(content.split("\n"), 1):
         if not line.strip():
             continue
         try:
             row = json.loads(line)
-        except ValueError as e:
+        except (ValueError, RecursionError) as e:
             raise AssetError(f"{path}:{number}: not JSON: {e}") from e
         if not isinstance(row, dict):
             raise AssetError(f"{path}:{number}: not an object")
@@ -80,8 +95,19 @@ def _jsonl(path: Path, content: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _csv(path: Path, content: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = list(csv.DictReader(io.StringIO(content, newline="")))
+def _csv(path: Path, content: str) -> Rows:
+    """Rows by the names in the first one; or MMLU as its authors have it, which has none:
+    question, four options, and the letter of the right one."""
+    try:
+        lines = [line for line in csv.reader(io.StringIO(content, newline="")) if line]
+        rows: Rows = list(csv.DictReader(io.StringIO(content, newline="")))
+    except csv.Error as e:
+        raise AssetError(f"{path}: no CSV: {e}") from e
+    if all(len(line) == 6 and line[5] in ("A", "B", "C", "D") for line in lines):
+        return [
+            {"question": line[0], "choices": line[1:5], "answer": "ABCD".index(line[5])}
+            for line in lines
+        ]
     for number, row in enumerate(rows, 1):
         if None in row or None in row.values():
             raise AssetError(f"{path}: row {number} has another number of fields than the head")
@@ -109,7 +135,7 @@ def task_rows(path: Path, raw: bytes) -> tuple[list[Path], list[Rows]]:
     try:
         task = yaml.load(raw, Loader)  # a SafeLoader, which makes plain values only
         named = (task.get("dataset_kwargs") or {}).get("data_files")
-    except (yaml.YAMLError, AttributeError, UnicodeDecodeError) as e:
+    except (yaml.YAMLError, AttributeError, UnicodeDecodeError, RecursionError) as e:
         raise AssetError(f"{path}: no task file: {e}") from e
     groups = named.values() if isinstance(named, dict) else [named]
     files = [f for group in groups for f in (group if isinstance(group, list) else [group]) if f]
@@ -131,7 +157,12 @@ def task_rows(path: Path, raw: bytes) -> tuple[list[Path], list[Rows]]:
 
 
 def _filled(path: Path, task: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
-    question = _value(path, task.get("doc_to_text"), row)
+    said = task.get("doc_to_text")
+    if (
+        isinstance(said, str) and "}}" in said and "{%" not in said
+    ):  # the rest is the prompt's, like "Answer:"
+        said = said[max(0, said.find("{{")) : said.rfind("}}") + 2]
+    question = _value(path, said, row)
     target = _value(path, task.get("doc_to_target"), row) if task.get("doc_to_target") else ""
     choices = _value(path, task["doc_to_choice"], row) if task.get("doc_to_choice") else []
     if isinstance(choices, str) or not all(isinstance(c, str) for c in choices):

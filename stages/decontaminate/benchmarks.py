@@ -38,7 +38,9 @@ _IGNORED: Final = (
     "readme", "licence", "license", "notice", "copying", "sha256sums", ".", "dataset_info.json",
     "dataset_infos.json", "dataset_dict.json", "state.json",
 )  # fmt: skip
-_PART: Final = re.compile(r"-[0-9]{5}-of-[0-9]{5}$")
+_PART: Final = re.compile(r"-([0-9]{5})-of-([0-9]{5})$")
+_KEY: Final = re.compile(r"[\w .()-]{1,40}")
+"""What may be the name of a field; what is none may be text of an item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +90,21 @@ def _refuse_copies(loaded: list[Benchmark], root: Path) -> None:
 def _registered(registry: Path) -> list[Benchmark]:
     try:
         content = json.loads(registry.read_text(encoding="utf-8"))
-        if content["schema"] != SCHEMA:
-            raise AssetError(f"{registry}: schema {content['schema']!r}, not {SCHEMA!r}")
+        if not isinstance(content, dict) or content.get("schema") != SCHEMA:
+            said = content.get("schema") if isinstance(content, dict) else content
+            raise AssetError(f"{registry}: schema {said!r}, not {SCHEMA!r}")
+        if not isinstance(content.get("benchmarks"), list):
+            raise ValueError("it has no list of benchmarks")
         entries = [_entry(entry) for entry in content["benchmarks"]]
-    except (OSError, ValueError, KeyError, TypeError) as e:
-        raise AssetError(f"{registry}: malformed: {e!r}") from e
+    except (OSError, ValueError, TypeError) as e:
+        raise AssetError(
+            f"{registry}: malformed: {e}",
+            hint="an entry has a name, a version, a licence and a list of files",
+        ) from e
     listed = {registry.parent / file for _, files in entries for file in files}
+    for path in sorted(listed):
+        if not path.is_file():
+            raise AssetError(f"{path}: named in {registry.name}, but there is no such file")
     listed |= {data for path in sorted(listed) if is_task(path) for data in _data_of(path)}
     for path in _files(registry.parent):
         if path not in listed and path != registry:
@@ -114,10 +125,15 @@ def _entry(entry: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
     unknown = set(entry) - {"name", "version", "licence", "source", "notice", "files", "private"}
     if unknown:
         raise ValueError(f"unknown keys {sorted(unknown)}")
+    missing = [key for key in ("name", "version", "licence", "files") if key not in entry]
+    if missing:
+        raise ValueError(f"benchmark {entry.get('name')!r} has no {missing[0]}")
     head = {key: str(entry[key]) for key in ("name", "version", "licence")}
     if not isinstance(entry.get("private", False), bool):
         raise ValueError(f"benchmark {head['name']!r}: private is true or false")
     head["private"] = str(entry.get("private", False))
+    if not isinstance(entry["files"], list):
+        raise ValueError(f"benchmark {head['name']!r}: files {entry['files']!r} is no list")
     if not head["name"] or "/" in head["name"] or not entry["files"]:
         raise ValueError(f"benchmark {head['name']!r}: needs a name without / and files")
     return head, [str(file) for file in entry["files"]]
@@ -156,6 +172,7 @@ def _files(root: Path) -> list[Path]:
 def _read(paths: list[Path], name: str, version: str, licence: str) -> Benchmark:
     items: list[Item] = []
     digest = hashlib.sha256()
+    _refuse_missing_parts(paths)
     for path in paths:
         raw = _bytes(path)
         digest.update(hashlib.sha256(raw).digest())
@@ -177,6 +194,23 @@ def _read(paths: list[Path], name: str, version: str, licence: str) -> Benchmark
     )
 
 
+def _refuse_missing_parts(paths: list[Path]) -> None:
+    there: dict[tuple[Path, str, int], set[int]] = {}
+    for path in paths:
+        stem, _, suffix = path.name.partition(".")
+        part = _PART.search(stem)
+        if part is not None:
+            whole = path.parent, f"{stem[: part.start()]}.{suffix}", int(part[2])
+            there.setdefault(whole, set()).add(int(part[1]))
+    for (folder, name, parts), found in there.items():
+        missing = sorted(set(range(parts)) - found)
+        if missing:
+            raise AssetError(
+                f"{folder}: of the {parts} parts of {name!r}, number {missing[0]:05d} is missing",
+                hint="put it there: items that are not read are never found",
+            )
+
+
 def _bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
@@ -191,13 +225,15 @@ def _data_of(task: Path) -> list[Path]:
 def _items(path: Path, rows: Rows, before: int) -> list[Item]:
     """`before`: items of the benchmark in earlier files, for those that are known by their row."""
     if not rows:
-        raise AssetError(f"{path}: holds no item")
-    reader = next((read for keys, read in LAYOUTS if keys <= set(rows[0])), None)
-    if reader is None:
+        raise AssetError(f"{path}: holds no item", hint="put its rows there, or remove it")
+    layout = next((layout for layout in LAYOUTS if layout[0] <= set(rows[0])), None)
+    if layout is None:
+        named = [k if _KEY.fullmatch(k) else f"({len(k)} characters)" for k in sorted(rows[0])]
         raise AssetError(
-            f"{path}: unknown layout, its first row has the keys {sorted(rows[0])}",
+            f"{path}: unknown layout, its first row has the keys {named}",
             hint="write rows with id, question and, where there are, answer and options",
         )
+    keys, reader = layout
     labels = _labels(path, len(rows))
     items = []
     for number, row in enumerate(rows):
@@ -205,7 +241,11 @@ def _items(path: Path, rows: Rows, before: int) -> list[Item]:
             row = row if labels is None else {**row, "label": labels[number]}
             item = reader(row, before + number)
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as e:
-            raise AssetError(f"{path}: row {number + 1} is malformed: {e!r}") from e
+            what = f"there is no {e}" if isinstance(e, KeyError) else str(e)
+            raise AssetError(
+                f"{path}: row {number + 1} is malformed: {what}",
+                hint=f"read by its first row, which has {', '.join(sorted(keys))}",
+            ) from e
         if not item.question.strip() or not item.id:
             raise AssetError(f"{path}: row {number + 1} has no question or no id")
         items.append(item)

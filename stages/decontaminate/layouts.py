@@ -27,7 +27,7 @@ def _small(row: Row, number: int) -> Item:
         raise ValueError(f"unknown keys {sorted(unknown)}")
     return Item(
         str(row["id"]), _text(row["question"]), _text(row.get("answer", "")),
-        tuple(_text(o) for o in row.get("options", ())), str(row.get("split", "")),
+        _texts(row.get("options", ())), str(row.get("split", "")),
     )  # fmt: skip
 
 
@@ -37,8 +37,20 @@ def _task(row: Row, number: int) -> Item:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
+        raise TypeError(f"{_shown(value)} is no text")
     return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        raise TypeError(f"{_shown(value)} is no list of texts")
+    return tuple(_text(one) for one in value)
+
+
+def _shown(value: Any) -> str:
+    """For messages, which must not show what items say: they may be private."""
+    plain = value is None or isinstance(value, int | float)
+    return repr(value) if plain else f"a value of the type {type(value).__name__}"
 
 
 def _choice(options: tuple[str, ...], answer: Any) -> str:
@@ -46,8 +58,29 @@ def _choice(options: tuple[str, ...], answer: Any) -> str:
     if isinstance(answer, str) and answer in options:
         return answer
     if isinstance(answer, str) and len(answer) == 1 and answer in "ABCDEFGHIJ":
-        return options["ABCDEFGHIJ".index(answer)]
-    return options[int(answer)]
+        return _at(options, "ABCDEFGHIJ".index(answer))
+    return _known(options, answer)
+
+
+def _known(options: tuple[str, ...], label: Any) -> str:
+    """The option with the number `label`; none where it is empty or -1, as in test splits."""
+    return "" if str(label) in ("", "-1") else _at(options, label)
+
+
+def _at(options: tuple[str, ...], place: Any) -> str:
+    try:
+        number = int(place)
+    except (TypeError, ValueError):
+        raise ValueError("the right answer is no option, nor the number of one") from None
+    if not 0 <= number < len(options):
+        raise ValueError(f"the right answer is number {number} of {len(options)} options")
+    return options[number]
+
+
+def _labelled(labels: list[str], options: tuple[str, ...], key: str) -> str:
+    if key not in labels:
+        raise ValueError(f"the right answer is none of the options {labels}")
+    return options[labels.index(key)]
 
 
 def _gsm8k(row: Row, number: int) -> Item:
@@ -63,12 +96,12 @@ def _mbpp(row: Row, number: int) -> Item:
 
 
 def _mmlu(row: Row, number: int) -> Item:
-    options = tuple(_text(o) for o in row["choices"])
+    options = _texts(row["choices"])
     return Item(str(row["index"]), _text(row["question"]), _text(row["answer"]), options)
 
 
 def _mmlu_rows(row: Row, number: int) -> Item:
-    options = tuple(_text(o) for o in row["choices"])
+    options = _texts(row["choices"])
     return Item(
         str(number), _text(row["question"]), _choice(options, row["answer"]), options,
         str(row.get("subject", "")),
@@ -77,8 +110,8 @@ def _mmlu_rows(row: Row, number: int) -> Item:
 
 def _arc_rows(row: Row, number: int) -> Item:
     labels = [str(label) for label in row["choices"]["label"]]
-    options = tuple(_text(o) for o in row["choices"]["text"])
-    answer = options[labels.index(str(row["answerKey"]))]
+    options = _texts(row["choices"]["text"])
+    answer = _labelled(labels, options, str(row["answerKey"]))
     return Item(str(row["id"]), _text(row["question"]), answer, options)
 
 
@@ -87,33 +120,31 @@ def _mbpp_sanitized(row: Row, number: int) -> Item:
 
 
 def _arc(row: Row, number: int) -> Item:
-    choices = {c["label"]: _text(c["text"]) for c in row["question"]["choices"]}
-    stem = _text(row["question"]["stem"])
-    return Item(str(row["id"]), stem, choices[row["answerKey"]], tuple(choices.values()))
+    choices = row["question"]["choices"]
+    options = tuple(_text(c["text"]) for c in choices)
+    answer = _labelled([str(c["label"]) for c in choices], options, str(row["answerKey"]))
+    return Item(str(row["id"]), _text(row["question"]["stem"]), answer, options)
 
 
 def _prompt(row: Row, number: int) -> Item:
-    options = tuple(_text(o) for o in row["choices"])
+    options = _texts(row["choices"])
     question = _text(row["query"]).removeprefix("Question: ")
-    return Item(str(number), question, options[row["gold"]], options)
+    return Item(str(number), question, _known(options, row["gold"]), options)
 
 
 def _hellaswag(row: Row, number: int) -> Item:
-    options = tuple(_text(o) for o in row["endings"])
-    answer = options[int(row["label"])] if str(row["label"]) else ""  # the test split has none
-    return Item(str(row["ind"]), _text(row["ctx"]), answer, options)
+    options = _texts(row["endings"])
+    return Item(str(row["ind"]), _text(row["ctx"]), _known(options, row["label"]), options)
 
 
 def _piqa(row: Row, number: int) -> Item:
     options = (_text(row["sol1"]), _text(row["sol2"]))
-    known = "label" in row and int(row["label"]) >= 0  # -1 in the test split
-    answer = options[int(row["label"])] if known else ""
-    return Item(str(number), _text(row["goal"]), answer, options)
+    return Item(str(number), _text(row["goal"]), _known(options, row.get("label", "")), options)
 
 
 def _winogrande(row: Row, number: int) -> Item:
-    contexts = [_text(c) for c in row["context_options"]]
-    return Item(str(number), f"{contexts[row['gold']]} {_text(row['continuation'])}")
+    context = _at(_texts(row["context_options"]), row["gold"])
+    return Item(str(number), f"{context} {_text(row['continuation'])}")
 
 
 def _winogrande_rows(row: Row, number: int) -> Item:
@@ -121,29 +152,34 @@ def _winogrande_rows(row: Row, number: int) -> Item:
     sentence = _text(row["sentence"])
     if not row["answer"]:  # the test split has none
         return Item(str(number), sentence, "", options)
-    return Item(str(number), sentence.replace("_", options[int(row["answer"]) - 1], 1))
+    right = _labelled(["1", "2"], options, str(row["answer"]))
+    return Item(str(number), sentence.replace("_", right, 1))
 
 
 def _truthfulqa_rows(row: Row, number: int) -> Item:
-    both = (*row["correct_answers"], *row["incorrect_answers"])
-    options = tuple(dict.fromkeys(_text(o).strip() for o in both if o.strip()))
+    both = (*_texts(row["correct_answers"]), *_texts(row["incorrect_answers"]))
+    options = tuple(dict.fromkeys(o.strip() for o in both if o.strip()))
     return Item(str(number), _text(row["question"]), _text(row["best_answer"]), options)
 
 
 def _truthfulqa_choices(row: Row, number: int) -> Item:
     targets = row["mc1_targets"]
-    options = tuple(_text(o) for o in targets["choices"])
+    options = _texts(targets["choices"])
     right = [o for o, label in zip(options, targets["labels"], strict=True) if label]
+    if not right:
+        raise ValueError("no option has the label 1")
     return Item(str(number), _text(row["question"]), right[0], options)
 
 
 def _bigbench(row: Row, number: int) -> Item:
     question = _text(row["input"])
-    if "target_scores" in row:
+    if row.get("target_scores"):
         scores = {_text(o): float(score) for o, score in row["target_scores"].items()}
         return Item(str(number), question, max(scores, key=scores.__getitem__), tuple(scores))
     target = row["target"]
-    targets = tuple(_text(t) for t in target) if isinstance(target, list) else (_text(target),)
+    targets = _texts(target) if isinstance(target, list) else (_text(target),)
+    if not targets:
+        raise ValueError("there is no target")
     return Item(str(number), question, targets[0], targets if len(targets) > 1 else ())
 
 

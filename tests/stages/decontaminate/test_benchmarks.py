@@ -60,6 +60,7 @@ LAYOUTS: list[tuple[dict[str, Any], Item]] = [
      Item("9", "A man", "", ("sits.", "runs."))),
     ({"goal": "Boil", "sol1": "heat", "sol2": "cool", "label": 0},
      Item("0", "Boil", "heat", ("heat", "cool"))),
+    ({"question": "Q?", "choices": ["a", "b"], "answer": -1}, Item("0", "Q?", "", ("a", "b"))),
     ({"goal": "Boil", "sol1": "heat", "sol2": "cool", "label": -1},
      Item("0", "Boil", "", ("heat", "cool"))),
     ({"question": "Q?", "best_answer": "a", "correct_answers": ["a", "c"], "incorrect_answers": ["b"],
@@ -130,6 +131,9 @@ def test_names_come_from_folders_and_stems(tmp_path: Path) -> None:
         ('{"question": " ", "answer": "A"}\n', "no question"),
         ('{"question": 3, "answer": "A"}\n', "row 1 is malformed"),
         ('{"id": "1", "question": "Q?", "anwser": "A"}\n', "unknown keys"),
+        ('{"id": "1", "question": "Q?", "options": "ab"}\n', "of the type str is no list of texts"),
+        ('{"id": "1", "question": {"is": "Q?"}}\n', "1 is malformed: a value of the type dict is"),
+        ('{"id": "1", "question": "Q?"}\n{"id": "2"}\n', "row 2 is malformed: there is no 'quest"),
         ('{"id": "1", "question": "Q?"}\n{"id": 1, "question": "R?"}\n', "is there twice"),
         ('{"index": 1, "question": "Q?", "choices": [1], "answer": "b"}\n', "malformed"),
         ('{"ind": 9, "ctx": "A", "endings": ["a"], "label": 4}\n', "malformed"),
@@ -313,6 +317,9 @@ def test_task_files_that_cannot_be_read(tmp_path: Path, task: str, said: str) ->
     "rows",
     [
         [{"question": "Q?", "choices": ["a"], "answer": 3}],
+        [{"question": "Q?", "choices": ["a"], "answer": -2}],
+        [{"question": "Q?", "choices": ["a"], "answer": "what it is"}],
+        [{"input": "Q?", "target": []}],
         [
             {
                 "id": "M",
@@ -345,4 +352,84 @@ def test_private_is_a_boolean(tmp_path: Path) -> None:
     assert load(tmp_path)[0].private
     registry(tmp_path, private="yes")
     with pytest.raises(AssetError, match="private is true or false"):
+        load(tmp_path)
+
+
+def test_files_of_other_encodings(tmp_path: Path) -> None:
+    said = json.dumps(GSM)
+    (tmp_path / "marked.json").write_bytes(b"\xef\xbb\xbf" + said.encode())
+    assert load(tmp_path)[0].items == READ
+    path = tmp_path / "lines.jsonl"
+    path.write_bytes(
+        b'{"question": "Q?", "answer": "A"}\n{"question": "Caf\xe9?", "answer": "A"}\n'
+    )
+    with pytest.raises(AssetError, match=r"lines\.jsonl:2: unreadable: the byte 0xe9 is not UTF-8"):
+        load(tmp_path)
+    path.unlink()
+    packed = bytearray(gzip.compress(said.encode(), mtime=0))
+    packed[12:16] = b"\xff\xff\xff\xff"
+    (tmp_path / "broken.json.gz").write_bytes(packed)
+    with pytest.raises(AssetError, match=r"broken\.json\.gz: unreadable"):
+        load(tmp_path)
+
+
+def test_a_json_file_that_stops(tmp_path: Path) -> None:
+    whole = json.dumps(GSM, indent=1)
+    (tmp_path / "set.json").write_text(whole[: whole.index("Q3") + 1])
+    with pytest.raises(AssetError, match=r"set\.json:15: not JSON: Unterminated string"):
+        load(tmp_path)
+    (tmp_path / "set.json").write_text("[" * 100_000)
+    with pytest.raises(AssetError, match=r"set\.json:1: not JSON: maximum recursion depth"):
+        load(tmp_path)
+
+
+def test_mmlu_as_its_authors_have_it(tmp_path: Path) -> None:
+    (tmp_path / "law_test.csv").write_text('"Is it, so?",a,"b, c",d,e,B\nWhy?,A,B,C,D,A\n\n')
+    assert load(tmp_path)[0].items == (
+        Item("0", "Is it, so?", "b, c", ("a", "b, c", "d", "e")),
+        Item("1", "Why?", "A", ("A", "B", "C", "D")),
+    )
+
+
+def test_a_message_shows_no_text_of_an_item(tmp_path: Path) -> None:
+    (tmp_path / "set.csv").write_text(
+        '"Who, in all the world, would ask so long a question?",me\na,b\n'
+    )
+    with pytest.raises(AssetError, match=r"unknown layout, .* \['\(52 characters\)', 'me'\]") as e:
+        load(tmp_path)
+    assert "world" not in str(e.value)
+
+
+def test_a_part_that_is_missing(tmp_path: Path) -> None:
+    for n in (0, 2):
+        pq.write_table(pa.Table.from_pylist(GSM), tmp_path / f"test-{n:05}-of-00003.parquet")
+    with pytest.raises(AssetError, match=r"3 parts of 'test\.parquet', number 00001 is missing"):
+        load(tmp_path)
+
+
+def test_the_prompt_of_a_task_is_not_part_of_its_items(tmp_path: Path) -> None:
+    row = {"passage": "It rained.", "q": "Wet?", "label": 1, "choices": ["no", "yes"]}
+    write(tmp_path / "data" / "rows.jsonl", [row])
+    said = "{{passage}} Question: {{ doc.q }}"
+    task = TASK.replace(said, f"Read this. {said} Answer:")
+    (tmp_path / "mine.yaml").write_text(task)
+    assert load(tmp_path)[0].items[0].question == "It rained. Question: Wet?"
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"files": "set.jsonl"}, r"benchmark 'set': files 'set.jsonl' is no list"),
+        ({"files": ["set.jsonl", "no.jsonl"]}, r"no\.jsonl: named in registry\.json, but there is"),
+    ],
+)
+def test_what_is_wrong_in_a_registry(tmp_path: Path, entry: dict[str, Any], said: str) -> None:
+    write(tmp_path / "set.jsonl", GSM)
+    registry(tmp_path, **entry)
+    with pytest.raises(AssetError, match=said):
+        load(tmp_path)
+    (tmp_path / "registry.json").write_text(
+        '{"schema": "corpusmill/benchmarks/1", "benchmarks": [{"name": "set", "version": "1"}]}'
+    )
+    with pytest.raises(AssetError, match="benchmark 'set' has no licence"):
         load(tmp_path)
