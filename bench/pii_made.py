@@ -12,7 +12,8 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from corpusmill.stages.clean.digits import luhn, mod97
+from corpusmill.stages.clean.cards import luhn
+from corpusmill.stages.clean.digits import mod97
 from corpusmill.stages.clean.tables import CARD_ISSUERS, IBAN_FORMATS, IBAN_LENGTHS
 
 Labels = list[tuple[str, int, int]]

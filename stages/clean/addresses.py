@@ -10,7 +10,8 @@ from .spans import LETTERS, SPACE, Span, after, ascii_lower, before, word
 from .tables import FILE_ENDINGS, RESERVED_DOMAINS, RESERVED_TLDS, SPECIAL_IPV4, SPECIAL_IPV6
 from .windows import Windows, matches
 
-_CJK: Final = "\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+_CJK: Final = "\u0e01-\u0eff\u3005\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+"""Letters of scripts without spaces between words, and Korean ones."""
 
 _LOCAL_TURNED: Final = re.compile(rf"(?:[{LETTERS}0-9_.%+\-]|['’](?![.%+\-'’]))*['’]?")
 """A local part from its end on; a quotation mark has no sign before it but at the start."""
@@ -19,24 +20,26 @@ _DOMAIN: Final = re.compile(
     rf"(?:{_LABEL}\.)+(?:xn--[A-Za-z0-9\-]{{2,59}}|[{LETTERS}]{{2,24}})"
     rf"(?![{LETTERS}0-9]|-[{LETTERS}0-9\-]*\.[{LETTERS}0-9])"
 )
-_CJK_LOCAL: Final = re.compile(rf"(?<![{_CJK}A-Za-z0-9_])[{_CJK}A-Za-z0-9_.+\-]{{1,32}}$")
+_CJK_LOCAL: Final = re.compile(rf"(?<![{_CJK}A-Za-z0-9_])[{_CJK}A-Za-z0-9_.+\-]{{1,32}}\Z")
 _CJK_DOMAIN: Final = re.compile(
-    rf"(?:[{_CJK}A-Za-z0-9\-]{{1,63}}\.)+[{_CJK}]{{2,10}}(?![{_CJK}A-Za-z0-9])"
+    rf"(?=[A-Za-z0-9.\-]{{0,63}}[{_CJK}])(?:[{_CJK}A-Za-z0-9\-]{{1,63}}\.)+"
+    rf"(?:[{_CJK}]{{2,10}}(?![{_CJK}A-Za-z0-9])|[A-Za-z]{{2,24}}(?![A-Za-z0-9]))"
 )
-_SCHEME_BEFORE: Final = re.compile(r"[a-z][a-z0-9+.\-]*://[^ \t\n\r\u00a0/@]*$")
+_SCHEME_BEFORE: Final = re.compile(r"[a-z][a-z0-9+.\-]*://[^ \t\n\r\u00a0/@]*\Z")
 _REMOTE_PATH: Final = re.compile(r":[A-Za-z0-9~/._\-]")
 _NAME: Final = re.compile(rf"[{LETTERS}]{{2,}}(?:[._+\-][{LETTERS}]{{2,}})+")
 _VERSION_DOMAIN: Final = re.compile(r"v?[0-9]+\.[0-9]+")
 
 _LOGIN: Final = re.compile(
-    word("ssh|scp|sftp|rsync|slogin|finger|autossh|mosh") + rf"(?:{SPACE}+-[^ \t\n]+)*{SPACE}+$"
+    word("ssh|scp|sftp|rsync|slogin|finger|autossh|mosh") + rf"(?:{SPACE}+-[^ \t\n]+)*{SPACE}+\Z"
 )
-_IN_PATH: Final = re.compile(r"://[^ \t\n\r\u00a0]*/$")
+_IN_PATH: Final = re.compile(r"://[^ \t\n\r\u00a0]*/\Z")
+_SIGIL: Final = re.compile(r"\$\Z|(?:^|[^0-9A-Za-z])#\Z")
 _MESSAGE_ID: Final = re.compile(r"(?:cover\.)?(?=[A-F]*[0-9])[0-9A-F]{8,}[.\-]")
 """How local parts of Message-IDs begin: with the time, in digits or in hexadecimal ones."""
 _MESSAGE: Final = re.compile(
     word("message-?id|in-reply-to|references|msg-?id|mid|selm|threadm")
-    + rf"(?:{SPACE}|[:=<\"'])+(?:of{SPACE}+)?<?$"
+    + rf"(?:{SPACE}|[:=<\"'])+(?:of{SPACE}+)?<?\Z"
 )
 _JOINTS: Final = " \t\n\r\u00a0:=<\"'"
 """With one of these the last two end."""
@@ -63,14 +66,15 @@ def emails(work: str, reserved: Reserved, windows: Windows) -> Iterator[Span]:
 def _email_at(work: str, at: int, floor: int, reserved: Reserved) -> Span | None:
     window = work[max(floor, at - LOCAL_LIMIT - 1) : at]
     local = _local(window)
-    domain = _DOMAIN.match(work, at + 1)
-    if domain is None or not local:
+    if not local:
         cjk = _CJK_LOCAL.search(window)
-        domain = _CJK_DOMAIN.match(work, at + 1)
-        if domain is None or cjk is None:
-            return None
-        local = cjk.group()
+        local = cjk.group() if cjk is not None else ""
+    domain = _DOMAIN.match(work, at + 1) or _CJK_DOMAIN.match(work, at + 1)
+    if domain is None or not local:
+        return None
     name = local.lstrip(".%+-'’")
+    if work.startswith("_", domain.end()):
+        name = name.lstrip("_")  # _ann@tiny.io_ is emphasis
     if not name or len(name) > LOCAL_LIMIT or name.endswith(".") or ".." in name:
         return None
     start, end = at - len(name), domain.end()
@@ -81,7 +85,7 @@ def _email_at(work: str, at: int, floor: int, reserved: Reserved) -> Span | None
         reserved == "keep" or (reserved == "names" and not _NAME.fullmatch(name))
     ):
         return None
-    if work[start - 1 : start] in ("$", "#") or _MESSAGE_ID.match(name):
+    if _SIGIL.search(work, max(0, start - 2), start) or _MESSAGE_ID.match(name):
         return None  # a variable, a channel of IRC, a message's id
     if _REMOTE_PATH.match(work, end):
         return None
@@ -159,8 +163,8 @@ _NUMBERING: Final = re.compile(
         "series|kernel|firmware|drivers?|plugins?|git|ssh|openssh|linux|java|flash|"
         "kapitel|abschnitt|secci[oó]n|sezione|se[cç][aã]o|раздел|глава|верси[яию]"
     )
-    + rf"|[§¶])[.:#(]*{SPACE}*[(#]?(?:(?:to|from|than|or|and|is){SPACE}+)?$"
-    + rf"|[<>=~^≥≤≈]{SPACE}?$"
+    + rf"|[§¶])[.:#(]*{SPACE}*[(#]?(?:(?:to|from|than|or|and|is){SPACE}+)?\Z"
+    + rf"|[<>=~^≥≤≈]{SPACE}?\Z"
 )
 _NETWORK_BEFORE: Final = re.compile(
     word(
@@ -172,7 +176,7 @@ _NETWORK_BEFORE: Final = re.compile(
     )
 )
 _ASSIGNED: Final = re.compile(
-    r"(?:ip|addr(?:ess)?|host|server|gateway|dns|peer|interfaces?)[\"']?[ ]?=[ ]?[\"'\[]?$"
+    r"(?:ip|addr(?:ess)?|host|server|gateway|dns|peer|interfaces?)[\"']?[ ]?=[ ]?[\"'\[]?\Z"
 )
 """``addr=``, which would otherwise read like ``version=``."""
 _NETWORK_AFTER: Final = re.compile(
@@ -181,9 +185,9 @@ _NETWORK_AFTER: Final = re.compile(
 
 
 _PREFIX: Final = re.compile(r"\]?/[0-9]{1,3}(?![0-9])")
-_PRODUCT: Final = re.compile(r"[a-z0-9_)]/$")
+_PRODUCT: Final = re.compile(r"[a-z0-9_)]/\Z")
 _NETWORK_SIZE: Final = re.compile(r"/([0-9]{1,2})(?![0-9])")
-_HOST_OF_URL: Final = re.compile(r"://(?:[^ \t\n\r\u00a0/@]*@)?$")
+_HOST_OF_URL: Final = re.compile(r"://(?:[^ \t\n\r\u00a0/@]*@)?\Z")
 _PORT: Final = re.compile(r":[0-9]{2,5}(?![0-9.])")
 _GOES_ON: Final = re.compile(r"-[0-9a-z]")
 

@@ -50,7 +50,7 @@ def separator(data, at, stop):  # type: ignore[no-untyped-def]
         return 0xA0, 2
     if b == 0xE2 and at + 2 < stop and data[at + 1] == 0x80:
         c = data[at + 2]
-        if c == 0x89 or c == 0xAF or 0x90 <= c <= 0x93:
+        if c == 0x87 or c == 0x89 or c == 0xAF or 0x90 <= c <= 0x93:
             return 0x2000 + (c & 0x3F), 3
     return 0, 0
 
@@ -141,7 +141,7 @@ def near(data, first, low, high, stop, heads, words):  # type: ignore[no-untyped
 def card(data, low, high, stop, digits):  # type: ignore[no-untyped-def]
     """CARD if the groups of digits in ``low:high``, from the first of them on or from a later one,
     are 12 to 19 digits that Luhn's check lets through."""
-    if digits < 12 or (high < stop and (alnum(data[high]) or data[high] == 95)):
+    if digits < 12 or (high < stop and alnum(data[high])):
         return 0
     total = 0
     count = 0
@@ -164,14 +164,18 @@ def card(data, low, high, stop, digits):  # type: ignore[no-untyped-def]
 
 @kernel(_I64(array(_U8), _I64, _I64, _I64, array(_U8)))
 def iban(data, first, at, stop, lengths):  # type: ignore[no-untyped-def]
-    """IBAN if as many letters and digits as the country's have begin at `at`, single separators
-    between them, and their check digits hold."""
+    """IBAN if as many letters and digits as the country's have begin at `at`, behind no word but
+    "IBAN", single separators between them, and their check digits hold."""
     a, b = data[at] & 0xDF, data[at + 1] & 0xDF
     if not (65 <= a <= 90 and 65 <= b <= 90):
         return 0
     size = lengths[26 * (a - 65) + b - 65]
-    if size == 0 or (at > first and (alnum(data[at - 1]) or data[at - 1] == 95)):
+    if size == 0:
         return 0
+    if at > first and alnum(data[at - 1]):
+        named = at >= first + 4 and data[at - 4] | 32 == 105 and data[at - 3] | 32 == 98
+        if not (named and data[at - 2] | 32 == 97 and data[at - 1] | 32 == 110):
+            return 0
     rest = 0
     head = 0
     seen = 0
@@ -179,13 +183,9 @@ def iban(data, first, at, stop, lengths):  # type: ignore[no-untyped-def]
     while seen < size and p < stop:
         c = data[p]
         if not alnum(c):
-            if c == 32 or c == 45:
-                p += 1
-            elif c == 0xC2 and p + 1 < stop and data[p + 1] == 0xA0:
-                p += 2
-            else:
-                return 0
-            if p >= stop or not alnum(data[p]):
+            sign, width = separator(data, p, stop)
+            p += width
+            if sign == 0 or p >= stop or not alnum(data[p]):
                 return 0
             continue
         value = c - 48 if digit(c) else (c & 0xDF) - 55

@@ -1,4 +1,4 @@
-"""Numbers of persons: payment cards, IBANs, US social security numbers, telephone numbers."""
+"""Numbers of persons: IBANs, US social security numbers, telephone numbers."""
 
 from __future__ import annotations
 
@@ -6,94 +6,33 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from .spans import LETTERS, PHONE_FILLER, SPACE, Span, after, before, word
-from .tables import CARD_ISSUERS, IBAN_FORMATS, IBAN_LENGTHS
+from .spans import (
+    LETTERS,
+    NOT_BEFORE_WORD,
+    NOT_IN_WORD,
+    PHONE_FILLER,
+    SEPARATOR,
+    SPACE,
+    Span,
+    after,
+    before,
+    word,
+)
+from .tables import IBAN_FORMATS, IBAN_LENGTHS
 from .windows import Windows, matches
 
-_SEPARATOR: Final = r"[ \-\u00a0\u2009\u202f\u2010-\u2013]"
 _NOT_DIGIT: Final = re.compile(r"[^0-9]+")
-
-# ---------------------------------------------------------------- payment cards
-
-_CARD: Final = re.compile(
-    rf"(?<![0-9A-Za-z_])[0-9](?:{_SEPARATOR}?[0-9]){{11,18}}(?![0-9A-Za-z_]|{_SEPARATOR}?[0-9])"
-)
-_CARD_GROUPS: Final = {
-    (4, 4, 4, 4), (4, 6, 5), (4, 6, 4), (4, 4, 4, 4, 3), (4, 4, 4, 1), (6, 13), (8, 8), (4, 4, 4),
-    (4, 4, 4, 2),
-}  # fmt: skip
-_CARD_WORDS: Final = re.compile(
-    word(
-        "cards?|cc|credit|debit|visa|master ?card|amex|american express|maestro|discover|diners|"
-        "jcb|unionpay|payment|paid|pay|kreditkarte|karte|carte|tarjeta|carta|cart[aã]o|kort|kaart|"
-        "карт[аыу]|карте"
-    )
-)
-_CARD_NUMBER_IS: Final = re.compile(
-    "(?:"
-    + word("(?:credit|debit|payment|bank|my|your|this) card|card (?:number|no)")
-    + "[^0-9]{0,16}|"
-    + word("card|cc")
-    + "[ :#]{0,3})$"
-)
-_CARD_NOT: Final = re.compile(
-    word("isbn|issn|ean|gtin|upc|imei|imsi|iccid|sha|md5|serial|timestamps?|epoch|uuid|guid|doi")
-    + r"[^0-9]{0,16}$"
-)
-
-
-def luhn(digits: str) -> bool:
-    """Does the last digit check the others (ISO/IEC 7812-1, annex B)?"""
-    total = 0
-    for i, c in enumerate(reversed(digits)):
-        d = ord(c) - 48
-        if i % 2:
-            d = 2 * d - 9 if d > 4 else 2 * d
-        total += d
-    return total % 10 == 0
-
-
-def known_issuer(digits: str) -> bool:
-    """Does an issuer hand out cards with this prefix and this many digits?"""
-    return any(
-        low <= digits[: len(low)] <= high and len(digits) in lengths
-        for low, high, lengths in CARD_ISSUERS
-    )
-
-
-def cards(work: str, windows: Windows) -> Iterator[Span]:
-    """Payment cards: an issuer's prefix and length, the Luhn digit, and the grouping of a card.
-
-    A bare number of 15 or 16 digits or a grouped one needs no context; other lengths, which
-    identifiers and time stamps have too, need a word of payment near. Right after words such as
-    "card number" the Luhn digit and a first digit of 3 to 6 suffice: new issuer ranges appear.
-    """
-    for m in matches(_CARD, work, windows.of("card")):
-        digits = _NOT_DIGIT.sub("", m.group())
-        if not luhn(digits) or len(set(digits)) == 1:
-            continue
-        start, end = m.span()
-        if re.search(
-            rf"[0-9][.,]$|[0-9]{_SEPARATOR}$|[#$%&=/\\.]$", work[max(0, start - 2) : start]
-        ):
-            continue
-        if re.match(r"[.,][0-9]|/[0-9A-Za-z]", work[end : end + 2]):
-            continue
-        left, right = before(work, start, 80), after(work, end, 40)
-        if _CARD_NOT.search(left):
-            continue
-        groups = tuple(len(g) for g in _NOT_DIGIT.split(m.group()))
-        shaped = (len(groups) == 1 or groups in _CARD_GROUPS) and len(digits) in (15, 16)
-        named = _CARD_NUMBER_IS.search(left) and digits[0] in "3456"
-        context = _CARD_WORDS.search(left) or _CARD_WORDS.search(right)
-        if named or (known_issuer(digits) and (shaped or context)):
-            yield Span(start, end, "card")
-
 
 # ---------------------------------------------------------------- IBAN
 
-_IBAN_HEAD: Final = re.compile(r"(?<![0-9A-Za-z_])([A-Za-z]{2})[0-9]{2}(?=[ \-\u00a0]?[0-9A-Za-z])")
-_GROUPED: Final = re.compile(r"[0-9A-Za-z]+(?:[ \-\u00a0][0-9A-Za-z]+)*")
+_IBAN_GAP: Final = rf"(?:{SEPARATOR}|\.)"
+_IBAN_HEAD: Final = re.compile(
+    rf"(?:{NOT_IN_WORD}|(?<=IBAN)|(?<=Iban)|(?<=iban))([A-Za-z]{{2}})[0-9]{{2}}"
+    rf"(?={_IBAN_GAP}?[0-9A-Za-z])"
+)
+_GROUPED: Final = re.compile(rf"[0-9A-Za-z]+(?:{_IBAN_GAP}[0-9A-Za-z]+)*")
+_IBAN_GAPS: Final = re.compile(_IBAN_GAP)
+_WORD_END: Final = re.compile(NOT_BEFORE_WORD)
 LONGEST_IBAN: Final = 34
 """ISO 13616-1."""
 
@@ -106,7 +45,7 @@ def mod97(iban: str) -> bool:
 
 def ibans(work: str, windows: Windows) -> Iterator[Span]:
     """IBANs of known countries: length, structure and check digits must hold. Groups may be
-    parted by one space or hyphen, wherever it stands."""
+    parted by one space, hyphen or full stop, wherever it stands."""
     for m in matches(_IBAN_HEAD, work, windows.of("iban")):
         country = m.group(1).upper()
         length = IBAN_LENGTHS.get(country)
@@ -116,7 +55,7 @@ def ibans(work: str, windows: Windows) -> Iterator[Span]:
         if end is None:
             continue
         written = work[m.start() : end]
-        iban = re.sub(r"[ \-\u00a0]", "", written).upper()
+        iban = _IBAN_GAPS.sub("", written).upper()
         if not IBAN_FORMATS[country].fullmatch(iban[2:]) or not mod97(iban):
             continue
         if written != written.upper() and written != written.lower():
@@ -132,36 +71,38 @@ def _after_alphanumerics(work: str, start: int, count: int) -> int | None:
         return None
     seen = 0
     for i in range(run.start(), run.end()):
-        seen += work[i] not in " -\u00a0"
+        seen += work[i].isalnum()
         if seen == count:
-            following = work[i + 1 : i + 2]
-            return None if re.match(r"[0-9A-Za-z_]", following) else i + 1
+            return i + 1 if _WORD_END.match(work, i + 1) else None
     return None
 
 
 # ---------------------------------------------------------------- US social security numbers
 
 _SSN: Final = re.compile(
-    r"(?<![0-9A-Za-z_])([0-9]{3})([\- \u2010-\u2013]?)([0-9]{2})\2([0-9]{4})"
-    r"(?![0-9A-Za-z_]|[\-./,][0-9])"
+    rf"{NOT_IN_WORD}([0-9]{{3}})([\-./ \u2010-\u2013]?)([0-9]{{2}})\2([0-9]{{4}})"
+    rf"{NOT_BEFORE_WORD}(?![\-./][0-9])"
 )
-_SSN_GOES_ON: Final = re.compile(r"[0-9][\-./ ,]$")
+_SSN_GOES_ON: Final = re.compile(r"[0-9][\-./]\Z|\+[0-9]{1,3} \Z")
+_SSN_GROUPED: Final = re.compile(r"[0-9][ ,]\Z")
+"""Digits before one without dashes, of which it may be the end."""
 _SSN_WORDS: Final = re.compile(
     word(
-        r"ssns?|ss#|s\.s\.n\.?|social security|social insurance|soc\.? sec|tax(?:payer)? id|"
-        r"seguro social|sozialversicherungsnummer"
+        r"ssns?|ss#|s\.s\.n\.?|social[ _-]?security[a-z]*|social insurance|soc\.? sec|"
+        r"(?:my|your|his|her|their|full) social|social:|tax(?:payer)? id|seguro social|"
+        r"sozialversicherungsnummer"
     )
 )
 _SSN_NOT: Final = re.compile(
     word("part|order|model|serial|isbn|issn|cas|ticket|sku|upc|ean|phone|tel|fax|zip|case|doi|rfc")
-    + r"[^0-9]{0,20}$"
+    + r"[^0-9]{0,20}\Z"
 )
 
 
 def ssns(work: str, windows: Windows) -> Iterator[Span]:
     """US social security numbers that can have been given out: area not 000, 666 or 900 and up,
     group not 00, serial not 0000 (SSA, POMS RM 10201.035). With dashes the form alone suffices,
-    unless a word such as "part" or "order" stands before; with spaces or without separators a
+    unless a word such as "part" or "order" stands before; with others or without separators a
     word of social security must stand near. A number that was found no longer counts as digits left
     of the next one, so that a list of them is found in one sweep."""
     seen = 0
@@ -169,19 +110,22 @@ def ssns(work: str, windows: Windows) -> Iterator[Span]:
         area, separator, group, serial = m.groups()
         if area in ("000", "666") or area >= "900" or group == "00" or serial == "0000":
             continue
-        if _SSN_GOES_ON.search(work[max(seen, m.start() - 2) : m.start()]):
+        unseen = work[max(seen, m.start() - 5) : m.start()]
+        dashed = separator not in ("", " ", ".", "/")
+        if _SSN_GOES_ON.search(unseen) or (not dashed and _SSN_GROUPED.search(unseen)):
+            continue
+        if not dashed and re.match(",[0-9]", work[m.end() : m.end() + 2]):
             continue
         left = before(work, m.start(), 60)
         named = _SSN_WORDS.search(left) or _SSN_WORDS.search(after(work, m.end(), 24))
-        dashed = separator not in ("", " ") and not _SSN_NOT.search(left)
-        if named or dashed:
+        if named or (dashed and not _SSN_NOT.search(left)):
             seen = m.end()
             yield Span(m.start(), seen, "ssn")
 
 
 # ---------------------------------------------------------------- telephone numbers
 
-_BLANK: Final = r"[ \u00a0\u2009\u202f]"
+_BLANK: Final = r"[ \u00a0\u2007\u2009\u202f]"
 _GAP: Final = rf"(?:{_BLANK}?[\-./()\u2010-\u2013]{{1,2}}{_BLANK}?|{_BLANK})"
 # Begins with a class of characters, so that the search can skip to where one stands.
 _PHONE: Final = re.compile(
@@ -189,7 +133,7 @@ _PHONE: Final = re.compile(
     rf"(?:(?<=\+){SPACE}?\(?[0-9]|(?<=\()[0-9]|(?<=[0-9]))(?:{_GAP}?[0-9]){{5,16}}"
     r"(?:[ ]?(?:x|ext\.?|#)[ ]?[0-9]{1,5})?(?![0-9A-Za-z_]|[.,:/\-][0-9])"
 )
-_EXTENSION: Final = re.compile(r"[ ]?(?:x|ext\.?|#)[ ]?[0-9]{1,5}$")
+_EXTENSION: Final = re.compile(r"[ ]?(?:x|ext\.?|#)[ ]?[0-9]{1,5}\Z")
 _STRONG: Final = re.compile(
     "(?:"
     + word(
@@ -202,24 +146,24 @@ _STRONG: Final = re.compile(
         r"тел|телефон[а-я]{0,3}|факс|моб|τηλ|τηλέφωνο|טלפון|هاتف|تليفون"
     )
     + "|電話(?:番号)?|电话|手机|手機|傳真|传真|携帯|전화(?:번호)?|휴대폰|팩스)"
-    rf"(?:[^0-9\x00\x01\n]{{0,16}}\n?{SPACE}{{0,2}})$"
+    rf"(?:[^0-9\x00\x01\n]{{0,16}}\n?{SPACE}{{0,2}})\Z"
 )
 _LABEL: Final = re.compile(
     word("mobile|mob|cell|desk|office|direct|home|work|main|contact")
-    + rf"{SPACE}?[:：]{SPACE}{{0,2}}$"
+    + rf"{SPACE}?[:：]{SPACE}{{0,2}}\Z"
 )
 _VERB: Final = re.compile(
     word(
         "call(?:ed|ing|s)?|dial(?:led|ed|ing)?|ring|rang|reach(?:ed|able)?|contact(?:ed)?|text(?:ed)?|"
         "answer(?:ed|ing)?|messages?|cell|mobile|anrufen|appelez|llame|llama[rd]?|chiama(?:re)?|ligue"
     )
-    + r"[^0-9\n]{0,24}$"
+    + r"[^0-9\n]{0,24}\n?\Z"
 )
 _LABEL_AFTER: Final = re.compile(
     r"[ \-–,(]{0,3}" + word("office|fax|mobile|cell|phone|desk|home|work|direct|voice")
 )
 _LISTED: Final = re.compile(
-    rf"{PHONE_FILLER}(?:{SPACE}*[,;/|&]{SPACE}*|{SPACE}+(?:or|and|und|ou|o|y|/){SPACE}+)$"
+    rf"{PHONE_FILLER}(?:{SPACE}*[,;/|&]{SPACE}*|{SPACE}+(?:or|and|und|ou|o|y|/){SPACE}+)\Z"
 )
 _NEAR: Final = 12
 """Characters from one number of a list to the next, at most."""
@@ -228,14 +172,14 @@ _PHONE_NOT: Final = re.compile(
         "isbn|issn|doi|oid|order|ticket|versions?|ver|builds?|pages?|pp|model|serial|imei|invoice|"
         "port|ports|rfc|section|chapter|pmid|uid|gid|id|ids|ip|windows phone|year|years|bug|issue"
     )
-    + r"[^0-9]{0,12}$"
+    + r"[^0-9]{0,12}\Z"
 )
 _DATE: Final = re.compile(
     r"(?:1[6-9]|20)[0-9]{2}[\-./](?:0?[1-9]|1[0-2])[\-./][0-3]?[0-9](?![0-9])"
     r"|[0-3]?[0-9][\-./](?:0?[1-9]|1[0-2])[\-./](?:1[6-9]|20)[0-9]{2}(?![0-9])"
-    r"|(?:1[6-9]|20)[0-9]{2} ?[\-–/,] ?(?:1[6-9]|20)[0-9]{2}$"
+    r"|(?:1[6-9]|20)[0-9]{2} ?[\-–/,] ?(?:1[6-9]|20)[0-9]{2}\Z"
 )
-_NORTH_AMERICA: Final = re.compile(r"\(([2-9][0-9]{2})\) ?[2-9][0-9]{2}[\- .][0-9]{4}$")
+_NORTH_AMERICA: Final = re.compile(r"\(([2-9][0-9]{2})\) ?[2-9][0-9]{2}[\- .][0-9]{4}\Z")
 
 
 def phones(work: str, windows: Windows) -> Iterator[Span]:
@@ -316,4 +260,4 @@ def _possible(international: str, written: str) -> bool:
     return bool(phonenumbers.is_possible_number(parsed))
 
 
-__all__ = ["LETTERS", "cards", "ibans", "known_issuer", "luhn", "mod97", "phones", "ssns"]
+__all__ = ["ibans", "mod97", "phones", "ssns"]

@@ -51,7 +51,7 @@ def _is_date(month: int, day: int) -> bool:
 
 
 def _luhn(number: str) -> bool:
-    from .digits import luhn
+    from .cards import luhn
 
     return luhn(number)
 

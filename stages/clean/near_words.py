@@ -27,7 +27,7 @@ llama$ llamar$ llamad$ chiama$ chiamare$ ligue$
 те фа мо τη טל ها تل 電 电 手 傳 传 携 전 휴 팩
 """
 _SSN_WORDS: Final = """
-ssn$ ssns$ ss# s.s.n social␣secu social␣insu soc␣sec$ soc.␣sec$ tax␣id$ taxpayer␣id
+ssn$ ssns$ ss# s.s.n social$ socialsecur social␣insu soc␣sec$ soc.␣sec$ tax␣id$ taxpayer␣id
 seguro␣soci sozialversi
 """
 _NATIONAL_WORDS: Final = """

@@ -30,7 +30,8 @@ from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import SignalType, Stage
 
 from .addresses import Reserved, emails, ips, spelled_emails, unspelled
-from .digits import cards, ibans, phones, ssns
+from .cards import cards
+from .digits import ibans, phones, ssns
 from .keys import macs, secrets, wallets
 from .national import national_ids
 from .pseudonyms import COMMITMENT, pseudonym, read_key
@@ -228,7 +229,7 @@ class Pii(Stage):
     ``pii_too_many`` and ``pii_too_many_<type>``, with the number of spans."""
 
     name = "clean.pii"
-    version = 5
+    version = 6
     kind = "map"
     pins = ("google-re2", "phonenumbers")
     edits_text = True

@@ -32,7 +32,7 @@ COMMITMENT: Final = re.compile(r"sha256:[0-9a-f]{64}")
 _KEY: Final = re.compile(r"[0-9a-f]{64}\n?")
 _LETTERS: Final = "bcdfghjkmnpqrstvwxyz"  # no vowels: no words. No l, which looks like 1
 _SIZE: Final = 12
-_EXTENSION: Final = re.compile(r"[ ]?(?:x|ext\.?|#)[ ]?[0-9]{1,5}$")
+_EXTENSION: Final = re.compile(r"[ ]?(?:x|ext\.?|#)[ ]?[0-9]{1,5}\Z")
 
 
 def make_key(path: str | Path) -> str:

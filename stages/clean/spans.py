@@ -77,6 +77,15 @@ SPACE: Final = r"[ \t\n\r\u00a0]"
 """Space between words, as a pattern."""
 
 
+SEPARATOR: Final = r"[ \-\u00a0\u2007\u2009\u202f\u2010-\u2013]"
+"""Between groups of digits: spaces of any width that do not break a line, hyphens, dashes."""
+
+NOT_IN_WORD: Final = r"(?<![0-9A-Za-z])(?<![0-9A-Za-z]_)"
+NOT_BEFORE_WORD: Final = r"(?![0-9A-Za-z]|_[0-9A-Za-z])"
+"""No letter or digit beside a number, and none behind an underscore: those of ``_12_`` emphasise,
+that of ``file_12`` joins."""
+
+
 def word(alternatives: str) -> str:
     """A pattern for one of `alternatives` standing as a word of its own."""
     return rf"(?<![{LETTERS}0-9])(?:{alternatives})(?![{LETTERS}0-9])"

@@ -88,6 +88,13 @@ CARD_ISSUERS: Final = (
     ("6390", "6390", (12, 13, 14, 15, 16, 17, 18, 19)),
     ("6759", "6759", (12, 13, 14, 15, 16, 17, 18, 19)),
     ("6761", "6763", (12, 13, 14, 15, 16, 17, 18, 19)),
+    ("50", "50", (16, 18, 19)),  # Maestro, Verve, Elo
+    ("56", "58", (16, 18, 19)),  # Maestro
+    ("61", "61", (16, 18, 19)),
+    ("63", "63", (16, 17, 18, 19)),  # Maestro, InstaPayment, Laser
+    ("66", "69", (16, 17, 18, 19)),
+    ("60", "60", (18, 19)),
+    ("640", "643", (16, 18, 19)),
     ("0604", "0604", (12, 13, 14, 15, 16, 17, 18, 19)),
 )
 """Issuer ranges of payment cards and their lengths (ISO/IEC 7812 prefixes, public lists)."""
@@ -108,7 +115,7 @@ RESERVED_TLDS: Final = (
 
 _FILE_ENDINGS: Final = """
 png jpg jpeg gif webp svg avif ico bmp tiff css js mjs ts tsx jsx json xml html htm xhtml php jsp
-asp aspx txt pdf doc docx xls xlsx zip gz tar tgz deb rpm jar exe dll so log conf cfg ini yaml yml
+asp aspx txt pdf doc docx xls xlsx zip gz tar tgz deb rpm jar exe dll log conf cfg ini yaml yml
 toml service socket target timer mount
 """
 

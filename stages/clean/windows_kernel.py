@@ -130,7 +130,7 @@ def chain(data, first, i, stop, lengths, heads, words, events, n, cont):  # type
     small = False
     zeros = False
     brackets = False
-    serial = 0  # 1: nine digits, or three, two and four with spaces; 2: with dashes
+    serial = 0  # 1: nine digits, or three, two and four; 2: with dashes between them
     sep = s2 = s3 = 0
     l1 = l2 = l3 = l4 = 0
     run_at = i
@@ -190,7 +190,7 @@ def chain(data, first, i, stop, lengths, heads, words, events, n, cont):  # type
         if size == 9:
             serial |= 1
         elif size == 4 and l1 == 2 and l2 == 3 and sep == s2:
-            if sep == 32:
+            if sep == 32 or sep == 46 or sep == 47:
                 serial |= 1
             elif sep == 45 or 0x2010 <= sep <= 0x2013:
                 serial |= 2
@@ -203,9 +203,9 @@ def chain(data, first, i, stop, lengths, heads, words, events, n, cont):  # type
         s3, s2 = s2, sep
         p, seps, sep, cont_p, n, marks = gap(data, first, at, stop, cont, events, n)
         found |= marks
-        if seps != 1 or sep == 46 or sep == 47 or sep == 40 or sep == 41:  # no card goes on
-            found |= card(data, run_at, at, stop, run)
-            run_at = p
+        found |= card(data, run_at, at, stop, run)
+        if seps != 1 or sep == 47 or sep == 40 or sep == 41 or (sep == 46 and size < 4):
+            run_at = p  # no card goes on
             run = 0
         if seps == 0:
             break

@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from corpusmill.stages.clean.cards import cards, known_issuer, luhn
 from corpusmill.stages.clean.digits import (
-    cards,
     ibans,
-    known_issuer,
-    luhn,
     mod97,
     phones,
     ssns,
