@@ -1,9 +1,12 @@
-"""Secrets and addresses of machines: API keys, tokens, private keys, wallets, MAC addresses.
+"""Secrets and addresses of machines: API keys, tokens, private keys, passwords, wallets, MAC
+addresses.
 
-API keys are known by their vendors' prefixes and lengths alone; a random string without one is
-left. Keys that documentation uses as examples (with EXAMPLE or a run of one character in them)
-stay. Wallet addresses are checked by their own sums (Base58Check; Bech32 and Bech32m, BIP 173 and
-350); an Ethereum address, whose sum needs a hash that Python lacks, by a word before it.
+API keys are known by their vendors' prefixes and lengths; other keys and passwords by the name that
+they are assigned to (``api_key = "…"``) or by their place in a URL (``://user:…@host``), if letters
+and digits are mixed in them. A random string without any of these is left, and so are keys that
+documentation uses as examples (with EXAMPLE or a run of one character in them). Wallet addresses
+are checked by their own sums (Base58Check; Bech32 and Bech32m, BIP 173 and 350); an Ethereum
+address, whose sum needs a hash that Python lacks, by a word before it.
 """
 
 from __future__ import annotations
@@ -25,44 +28,83 @@ _KEYS: Final = (
     r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}",  # Amazon Web Services, access key id
     rf"gh[pousr]_{_A}{{36,251}}",  # GitHub
     rf"github_pat_{_A}{{22}}_{_A}{{59}}",
-    rf"glpat-{_U}{{20,}}",  # GitLab
+    rf"gl(?:pat|rt|dt|ft)-{_U}{{20,}}(?:\.[0-9a-z]{{2}}\.[0-9a-z]{{7,9}})?",  # GitLab
     r"xox[abeoprs]-[0-9A-Za-z\-]{10,250}",  # Slack
+    r"xapp-[0-9]-[0-9A-Z]{8,16}-[0-9]{8,16}-[0-9a-f]{40,80}",
     rf"AIza{_U}{{35}}",  # Google
     rf"ya29\.{_U}{{30,}}",
-    rf"[rs]k_live_{_A}{{20,247}}",  # Stripe
-    rf"sk-(?:proj|svcacct|admin)-{_U}{{40,}}",  # OpenAI
+    rf"GOCSPX-{_U}{{28}}",
+    rf"[rs]k_(?:live|test)_{_A}{{20,247}}",  # Stripe
+    rf"whsec_{_A}{{32,64}}",
+    rf"sk-(?:proj|svcacct|admin|None)-{_U}{{40,}}",  # OpenAI
     rf"sk-{_A}{{20}}T3BlbkFJ{_A}{{20}}",
     rf"sk-ant-[a-z0-9]{{2,12}}-{_U}{{60,}}",  # Anthropic
+    r"sk-(?:or-v1-[0-9a-f]{64}|[0-9a-f]{32})",  # OpenRouter, DeepSeek
+    rf"gsk_{_A}{{52}}",  # Groq
+    rf"xai-{_A}{{80}}",
+    rf"pplx-{_A}{{48}}",  # Perplexity
+    rf"r8_{_A}{{37}}",  # Replicate
     rf"hf_{_A}{{34}}",  # Hugging Face
     rf"npm_{_A}{{36}}",
-    rf"pypi-AgEIcHlwaS5vcmc{_U}{{50,}}",
+    rf"pypi-Ag(?:EIcHlwaS5vcmc|ENdGVzdC5weXBpLm9yZw){_U}{{50,}}",
+    r"rubygems_[0-9a-f]{48}",
     rf"SG\.{_U}{{22}}\.{_U}{{43}}",  # SendGrid
     r"key-[0-9a-f]{32}",  # Mailgun
-    r"dop_v1_[0-9a-f]{64}",  # DigitalOcean
+    r"do[opr]_v1_[0-9a-f]{64}",  # DigitalOcean
     r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}",  # Shopify
     r"[0-9]{8,10}:AA[0-9A-Za-z_\-]{33}",  # Telegram bot
+    rf"hv[sbr]\.{_U}{{24,300}}",  # Vault
+    rf"glsa_{_A}{{32}}_[0-9a-f]{{8}}",  # Grafana
+    rf"lin_api_{_A}{{40}}",  # Linear
+    rf"ntn_{_A}{{40,50}}",  # Notion
+    rf"figd_{_U}{{40,60}}",  # Figma
+    r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}",  # Postman
+    rf"dckr_pat_{_U}{{27}}",  # Docker
+    rf"sq0(?:atp|csp)-{_U}{{22,43}}",  # Square
+    r"NRAK-[0-9A-Z]{27}",  # New Relic
+    r"sbp_[0-9a-f]{40}",  # Supabase
+    rf"pscale_(?:tkn|pw|oauth)_{_U}{{32,64}}",  # PlanetScale
+    rf"ATATT3xFfGF0{_U}{{80,240}}(?:=[0-9A-F]{{8}})?",  # Atlassian
+    r"AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}",  # age
 )
 _KEY: Final = re.compile(rf"(?<![0-9A-Za-z_\-])(?:{'|'.join(_KEYS)})(?![0-9A-Za-z_\-])")
 _HOOK: Final = re.compile(
     r"https://hooks\.slack\.com/services/T[0-9A-Z]{8,}/B[0-9A-Z]{8,}/[0-9A-Za-z]{20,}"
 )
 _AWS_SECRET: Final = re.compile(
-    r"(?i:aws_?secret(?:_?access)?_?key)[\"']?\s{0,3}[:=]\s{0,3}[\"']?([0-9A-Za-z/+]{40})(?![0-9A-Za-z/+=])"
+    r"(?:(?i:aws_?secret(?:_?access)?_?key|secret_?access_?key)[\"']?\s{0,3}[:=]\s{0,3}[\"']?"
+    r"([0-9A-Za-z/+]{40})|AccountKey=([0-9A-Za-z/+]{86}==))(?![0-9A-Za-z/+=])"
+)
+"""Amazon, and Azure's storage."""
+_ASSIGNED: Final = re.compile(
+    r"(?i:(?:api|secret|access|auth|private|client|consumer|encryption)[_\-]"
+    r"(?:key|token|secret))[\"']?\s{0,3}[:=]\s{0,3}([\"']?)([0-9A-Za-z_\-+/]{20,128}={0,2})"
+    r"(?:\1|(?=[\s,;]))(?![0-9A-Za-z_.(\[])"
+    r"|(?i:passw(?:ord|d))[\"']?\s{0,3}[:=]\s{0,3}([\"'])([^\s\"'<>{}$%\x00\x01]{8,64})\3"
+)
+_IN_URL: Final = re.compile(
+    r"://([^\s/:@\"'<>{}\[\]$]{0,64}):([^\s/:@\"'<>{}\[\]$*\x00\x01]{6,64})@"
+    r"(?!localhost|127\.|[a-z0-9.\-]{0,40}\bexample\b)[0-9A-Za-z\[]"
 )
 _JWT: Final = re.compile(
     r"(?<![0-9A-Za-z_\-])(eyJ[0-9A-Za-z_\-]{10,})\.eyJ[0-9A-Za-z_\-]{10,}\.[0-9A-Za-z_\-]{16,}"
 )
 _PEM: Final = re.compile(
     r"-----BEGIN ((?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?)-----"
-    r"(?:[0-9A-Za-z+/=:,.\s\\]|-(?!----)){64,20000}-----END \1-----"
+    r"(?:(?:[0-9A-Za-z+/=:,.\s\\]|-(?!----)){64,20000}-----END \1-----"
+    r"|(?:\s{1,8}[0-9A-Za-z+/=]{40,80}){2,400})"
 )
+"""Whole, or cut off behind two lines or more."""
 _PLACEHOLDER: Final = re.compile(
     r"(?i:example|placeholder|redacted|your)|(.)\1{7}|1234567890|abcdefgh"
 )
+_WORDS_AND_NUMBER: Final = re.compile(r"(?i)(?:[a-z]{2,20}[_\-]?){1,6}[0-9]{0,4}!?")
+"""``my_secret_key_1``, ``password123``: those of documentation."""
 
 
 def secrets(work: str, windows: Windows) -> Iterator[Span]:
-    """Keys of vendors, JSON Web Tokens with a header that names an algorithm, private keys."""
+    """Keys of vendors, JSON Web Tokens with a header that names an algorithm, private keys,
+    and what is assigned to a name or stands in a URL as keys and passwords do."""
     places = windows.of("secret")
     for m in beginning(_PEM, work, places):
         yield Span(m.start(), m.end(), "secret")
@@ -73,11 +115,28 @@ def secrets(work: str, windows: Windows) -> Iterator[Span]:
         if not _PLACEHOLDER.search(m.group()):
             yield Span(m.start(), m.end(), "secret")
     for m in beginning(_AWS_SECRET, work, places):
-        if not _PLACEHOLDER.search(m.group(1)) and len(set(m.group(1))) >= 16:
-            yield Span(m.start(1), m.end(1), "secret")
+        low, high = m.span(m.lastindex)
+        if not _PLACEHOLDER.search(work, low, high) and len(set(work[low:high])) >= 16:
+            yield Span(low, high, "secret")
     for m in beginning(_JWT, work, places):
         if _is_header(m.group(1)):
             yield Span(m.start(), m.end(), "secret")
+    for pattern in (_ASSIGNED, _IN_URL):
+        for m in beginning(pattern, work, places):
+            low, high = m.span(m.lastindex)
+            if _is_mixed(work[low:high]):
+                yield Span(low, high, "secret")
+
+
+def _is_mixed(value: str) -> bool:
+    """Are there letters, digits and many different signs in `value`, and no placeholder?"""
+    return (
+        re.search("[A-Za-z]", value) is not None
+        and re.search("[0-9]", value) is not None
+        and len(set(value)) >= 6
+        and not _PLACEHOLDER.search(value)
+        and not _WORDS_AND_NUMBER.fullmatch(value)
+    )
 
 
 def _is_header(part: str) -> bool:

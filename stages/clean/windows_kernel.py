@@ -49,9 +49,9 @@ _I32, _I64 = types.int32, types.int64
 _EVENTS, _HEADS, _WORDS = out(_I32, dims=2), array(_U16), array(_U8, dims=2)
 _GAP = 4
 """Separators between two digits of a telephone number, at most; no other number has more."""
-_BEFORE_MARK = 13
+_BEFORE_MARK = 14
 """Characters of a key before the sign or letter that `secret` knows it by, at most: those of
-``https://hooks.slack``."""
+``AGE-SECRET-KEY``."""
 _ROWS = IP | CARD | SSN | PHONE | NATIONAL | LISTED
 (DIGIT, AT, COLON, SIGN, MARK, FIRST, LEAD, CONTINUATION) = range(1, 9)
 """Kinds of bytes: a digit, an ``@``, a colon, another sign within keys, a letter within keys, a

@@ -98,6 +98,22 @@ SECRETS = {
     "npm": "np" + "m_" + BODY[:36],
     "sendgrid": "S" + "G." + BODY[:22] + "." + BODY + "abc",
     "slack hook": "https://hooks.slack" + ".com/services/T02AB4CD6/B03EF5GH7/" + BODY[:24],
+    "gitlab routable": "gl" + "pat-" + BODY[:27] + ".01." + "0a1b2c3d4",
+    "gitlab runner": "gl" + "rt-" + BODY[:20],
+    "slack app": "xa" + "pp-1-A02AB4CD6EF-2481632481632-" + "0a1b2c3d" * 8,
+    "google client": "GOC" + "SPX-" + BODY[:28],
+    "stripe test": "sk" + "_test_" + BODY[:24],
+    "stripe hook": "wh" + "sec_" + BODY[:32],
+    "openrouter": "sk" + "-or-v1-" + "0a1b2c3d4e5f6789" * 4,
+    "deepseek": "sk" + "-" + "0a1b2c3d4e5f6789" * 2,
+    "groq": "gs" + "k_" + BODY + BODY[:12],
+    "replicate": "r8" + "_" + BODY[:37],
+    "vault": "hv" + "s." + BODY,
+    "grafana": "gl" + "sa_" + BODY[:32] + "_0a1b2c3d",
+    "docker": "dckr" + "_pat_" + BODY[:20] + "_-" + BODY[:5],
+    "square": "sq0" + "atp-" + BODY[:22],
+    "atlassian": "ATATT3" + "xFfGF0" + BODY * 3,
+    "age": "AGE-SECRET" + "-KEY-1" + "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L" + "QPZRY9X8GF2TVDW0S3JN54KHCE",
     "jwt": jwt('{"alg":"HS256"}'),
     "pem": "-----BEGIN RSA PRIV" + "ATE KEY-----\n" + (BODY + BODY[:24] + "\n") * 4
     + "-----END RSA PRIV" + "ATE KEY-----",
@@ -118,8 +134,38 @@ def test_the_value_of_an_aws_secret() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('"Secret' + f'AccessKey": "{BODY}"', BODY),
+        ("Account" + f"Key={BODY * 2}{BODY[:6]}==;", BODY * 2 + BODY[:6] + "=="),
+        (f'api_key: "{BODY[:24]}"', BODY[:24]),
+        (f"client-secret={BODY[:20]}; x", BODY[:20]),
+        ("DB_PASSWORD = 'Xk9fPq22z!'", "Xk9fPq22z!"),
+        ('"passwd":"Xk9fPq22z!"', "Xk9fPq22z!"),
+        ("postgres://app:Xk9fPq22z@db.corp.net/main", "Xk9fPq22z"),
+        ("redis://:Xk9fPq22z@[2a00::1]:6379", "Xk9fPq22z"),
+        ("-----BEGIN PRIV" + f"ATE KEY-----\n{BODY}\n{BODY}\n\nand then",
+         "-----BEGIN PRIV" + f"ATE KEY-----\n{BODY}\n{BODY}"),
+    ],
+)  # fmt: skip
+def test_secrets_by_their_place(text: str, value: str) -> None:
+    found = [text[s.start : s.end] for s in find(text, ("secret",))]
+    assert found == [value]
+    assert find(text.replace(value, "<SECRET>"), ("secret",)) == []
+
+
+@pytest.mark.parametrize(
     "text",
     [
+        "password = 'password123' and password: 'my_secret_word1'",
+        "password = getpass('Enter 1 Password: ')",
+        "password: hunter2, the password is 'Xk9fPq22z!'",
+        "api_key = os.environ['API_KEY_2024_PRODUCTION']",
+        "secret_key = generate_secret_key_2024_for(x)",
+        "public_key = " + BODY[:24],
+        "http://user:Xk9fPq22z@localhost/ http://user:Xk9fPq22z@www.example.com/",
+        "http://user:password1@host.org http://host.org:8080/a:b@c",
+        "see http://tiny.io:80/x1y2z3 and @tiny",
         "AK" + "IAIOSFODNN7EXAMPLE",
         "gh" + "p_" + "x" * 36,
         "gh" + "p_" + BODY[:20],
