@@ -8,7 +8,7 @@ from .comparing import KEPT, Change, Comparison
 from .engine import RunFolder
 from .html_parts import frame, safe, table, word_diff
 from .ledger import sealed_docs_phases
-from .replay import masking
+from .masking import Masking
 from .samples import COMPARED, excerpt, texts_of
 
 
@@ -53,8 +53,8 @@ def _changes(now: RunFolder, before: RunFolder, found: Comparison) -> str:
     ):
         wanted = {e.id for c in mine for e in c.examples}
         held = texts_of(run, sealed_docs_phases(run)[-1], wanted) if wanted else {}
-        sides.append((held, masking(run.plan) if held else str))
-    texts = [{k: mask(v[:COMPARED]) for k, v in held.items()} for held, mask in sides]
+        sides.append((held, Masking(run.plan) if held else str))
+    texts = [{k: mask(v)[:COMPARED] for k, v in held.items()} for held, mask in sides]
     text = "".join(_change(c, *texts) for c in found.changes)
     return text or "<p>None.</p>"
 

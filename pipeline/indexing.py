@@ -26,8 +26,9 @@ from .engine import RunFolder
 from .errors import ConfigError, TaskError
 from .identity import pretty
 from .ledger import sealed_docs_phases
+from .masking import Masking
 from .planning import Phase
-from .replay import READERS, Remade, masking, remake
+from .replay import READERS, Remade, remake
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -141,7 +142,7 @@ def _build(
     target = run.root / "index"
     started, spent = time.monotonic(), time.process_time()
     writer = IndexWriter(partial, signal_types(run.plan, phases[-1]))
-    mask = masking(run.plan)
+    mask = Masking(run.plan)
     without = 0
     for piece in run.pieces(phases[-1].name, "docs", None, None):
         _add_kept(writer, piece)

@@ -8,7 +8,7 @@ it, and what they would say is not known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,14 +20,12 @@ from .ledger import sealed_docs_phases
 from .lookup import tables_of, tasks_that_read
 from .planning import Phase, Plan
 from .recipe import Step
-from .registry import build
 from .stage import InputFile, Source
 from .tables import documents
 
 READERS = ("read", "sample")
 """Steps that drop records before any stage has seen them."""
 _BATCH = 256
-_WHAT_IS_PII = ("types", "reserved_domains", "spelled_email")
 
 
 @dataclass(slots=True)
@@ -45,25 +43,6 @@ class Remade:
     """What in `text` decided, see `Stage.spans`."""
     complete: bool = False
     """Whether every step of the phase has judged it."""
-
-
-def masking(plan: Plan) -> Callable[[str], str]:
-    """What the recipe's `clean.pii` makes of a text, by this installation's version of it and with
-    tags for every type (no secret key is needed); without such a step, the text itself."""
-    made = []
-    for entry in plan.recipe["steps"]:
-        if entry["stage"] == "clean.pii":
-            params = {k: v for k, v in entry["params"].items() if k in _WHAT_IS_PII}
-            made.append(build(entry["stage"], params, f"step {entry['id']}"))
-    for stage in made:
-        stage.setup()
-
-    def mask(text: str) -> str:
-        for stage in made:
-            text = stage.clean(text)[1]
-        return text
-
-    return mask
 
 
 def remake(

@@ -11,8 +11,8 @@ from typing import Any
 
 from .document import Drop, Failure
 from .errors import CorpusmillError
+from .masking import Masking
 from .planning import Plan
-from .replay import masking
 from .story import complete, story_lines
 from .story import why as stories_of
 from .terminal import printable
@@ -90,7 +90,7 @@ def _some(lines: Sequence[str], most: int) -> Iterator[str]:
 
 
 def _mask(root: Path, raw: bool) -> Callable[[str], str]:
-    return (lambda text: text) if raw else masking(Plan.load(root / "plan.json"))
+    return (lambda text: text) if raw else Masking(Plan.load(root / "plan.json"))
 
 
 def _plain(root: Path, story: Mapping[str, Any], raw: bool) -> dict[str, Any]:

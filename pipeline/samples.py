@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 from typing import Any
@@ -18,9 +18,10 @@ from .accounts import merge_steps
 from .engine import RunFolder
 from .ledger import sealed_docs_phases
 from .lookup import tables_of, tasks_that_read
+from .masking import Masking
 from .order import order_key
 from .planning import Phase
-from .replay import Remade, masking, remake
+from .replay import Remade, remake
 from .report_rows import tables_of_tasks, telling_tasks
 
 EXCERPT = 700
@@ -80,8 +81,9 @@ def kept_samples(run: RunFolder, kept: Iterable[Mapping[str, Any]], most: int) -
     """The first `most` of the `kept` rows of the last phase, with their texts."""
     chosen = first_rows(run, kept, most)
     texts = kept_texts(run, chosen)
+    hidden = Masking(run.plan).hidden
     return [
-        Sample(r["id"], r["url"] or "", r["source"], "", "", "", excerpt(texts[r["id"]]))
+        Sample(r["id"], r["url"] or "", r["source"], "", "", "", excerpt(hidden(texts[r["id"]])))
         for r in chosen
     ]
 
@@ -134,7 +136,7 @@ def dropped_samples(run: RunFolder, each: int, rules: int) -> tuple[list[Sample]
     `rules` documents of each phase."""
     found: list[Sample] = []
     overlaps: list[Overlap] = []
-    mask = masking(run.plan)
+    mask = Masking(run.plan)
     before: Phase | None = None
     for phase in sealed_docs_phases(run):
         chosen = chosen_rejects(run, phase, each, rules)
@@ -153,21 +155,19 @@ def dropped_samples(run: RunFolder, each: int, rules: int) -> tuple[list[Sample]
     return found, overlaps
 
 
-def _dropped(
-    row: Mapping[str, Any], made: Remade, kin: str | None, mask: Callable[[str], str]
-) -> Sample:
+def _dropped(row: Mapping[str, Any], made: Remade, kin: str | None, mask: Masking) -> Sample:
     text = made.text
     pair = None
     if kin is not None and text is not None:
-        pair = (mask(kin[:COMPARED]), mask(text[:COMPARED]))
+        pair = (mask(kin)[:COMPARED], mask(text)[:COMPARED])
     marked: list[tuple[str, str, str, str]] = []
-    if text is not None:
+    if text is not None and mask.hidden(text) == text:  # a piece of what is hidden is not known
         for start, end, said in made.spans[:MOST_SPANS]:
             before, behind = text[max(0, start - AROUND) : start], text[end : end + AROUND]
             marked.append((mask(before), mask(text[start:end]), mask(behind), said))
     return Sample(
         row["id"], row["url"] or "", row["source"], row["step"], row["reason"], row["value"] or "",
-        None if text is None else excerpt(mask(text[:COMPARED]), len(text)),
+        None if text is None else excerpt(mask(text)[:COMPARED], len(text)),
         made.note if text is None else "", pair, tuple(marked),
     )  # fmt: skip
 

@@ -110,6 +110,11 @@ class Stage:
         reports; nothing where no piece can be named."""
         return ()
 
+    def hidden(self, text: str) -> str:
+        """`text` without what the stage was given in confidence, for reports. Works before `setup`.
+        Raises AssetError where what that is cannot be read."""
+        return text
+
     def close(self) -> None:
         """Release what `setup` took (worker processes, files)."""
 

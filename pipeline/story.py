@@ -13,11 +13,11 @@ from .errors import ConfigError
 from .input_files import place
 from .ledger import sealed_docs_phases
 from .lookup import ids_of_url, is_id, matching, rows_of, tables_of, tasks_that_read
+from .masking import Masking
 from .object_store import is_address
 from .planning import Phase, Plan
 from .publish import run_sources
 from .registry import room_module
-from .replay import masking
 from .terminal import printable
 
 
@@ -115,7 +115,7 @@ def complete(root: Path, stories: list[dict[str, Any]], *, raw: bool) -> None:
 
     @cache  # to load it takes most of a second, and many stories need none
     def mask() -> Callable[[str], str]:
-        return masking(Plan.load(root / "plan.json"))
+        return Masking(Plan.load(root / "plan.json"))
 
     def shown(story: dict[str, Any]) -> str | None:
         text: str | None = story["text"]

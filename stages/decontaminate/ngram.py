@@ -20,6 +20,7 @@ from corpusmill.stages.measure.text_tables import known_words
 
 from .benchmarks import Benchmark, load
 from .index import ContaminationIndex, Hit
+from .private import PrivateItems
 from .rules import Rules
 
 
@@ -76,6 +77,7 @@ class Ngram(Stage):
         self._private: set[str] = set()
         self._index: ContaminationIndex | None = None
         self._texts: dict[str, str] = {}
+        self._hidden: PrivateItems | None = None
 
     def check_assets(self) -> None:
         _check_public(self.params.public, load(self.params.benchmarks))
@@ -114,6 +116,12 @@ class Ngram(Stage):
             for h in hits
             if h.name not in self.params.public and h.benchmark not in self._private
         ]
+
+    def hidden(self, text: str) -> str:
+        """Items of private benchmarks have their names in their place."""
+        if self._hidden is None:
+            self._hidden = PrivateItems(load(self.params.benchmarks), self.params.rules)
+        return self._hidden.without(text)
 
     def _one(self, document: Document, hits: list[Hit]) -> Outcome:
         if self.params.action == "drop":

@@ -10,8 +10,9 @@ from corpusmill.pipeline import Recipe
 from corpusmill.pipeline.cli import main
 from corpusmill.pipeline.engine import RunFolder
 from corpusmill.pipeline.html_parts import safe, word_diff
+from corpusmill.pipeline.masking import Masking
 from corpusmill.pipeline.order import order_key
-from corpusmill.pipeline.replay import Remade, masking, remake
+from corpusmill.pipeline.replay import Remade, remake
 from corpusmill.pipeline.report_html import html_report
 from corpusmill.pipeline.report_looks import overlap_tables
 from corpusmill.pipeline.report_reading import masked_pages
@@ -35,7 +36,7 @@ def test_all_rules_of_the_first_phase(seen: RunFolder) -> None:
     assert both.text == "ann@tiny.io"
     assert both.complete
     assert both.signals["fineweb_short_lines"] == 1.0
-    assert masking(seen.plan)("ann@tiny.io") == "<EMAIL>"
+    assert Masking(seen.plan)("ann@tiny.io") == "<EMAIL>"
 
 
 def test_all_rules_of_a_later_phase(seen: RunFolder) -> None:
