@@ -12,6 +12,7 @@ from .ledger import build_ledger
 from .lock import Lock
 from .pace import pace, time_left
 from .planning import Plan
+from .report_pii import pii_rows
 
 REASONS_SHOWN = 6
 
@@ -86,12 +87,23 @@ def report_lines(root: Path) -> list[str]:
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
             files = "1 file" if len(names) == 1 else f"{len(names)} files"
             lines.append(f"source {source}: {files} excluded by the recipe: {names[0]}{more}")
+    lines += _personal_data(folder)
     lock_path = root / f"{name}.lock.json"
     if not lock_path.exists():
         lines += ["", "The run is not finished: there is no lock yet."]
         return lines
     lines += ["", *_products(Lock.load(lock_path), root)]
     return lines
+
+
+def _personal_data(run: RunFolder) -> list[str]:
+    base, rows = pii_rows(run)
+    if not base:
+        return []
+    if not rows:
+        return ["", f"personal data: none found in {base}"]
+    header = ["personal data", "policy", "spans", "documents"]
+    return ["", *table(header, rows, left=2), f"in {base}"]
 
 
 def _products(lock: Lock, root: Path) -> list[str]:

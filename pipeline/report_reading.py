@@ -9,6 +9,7 @@ from typing import Any
 
 from .engine import RunFolder
 from .html_parts import safe, table, word_diff
+from .report_pii import found_by_type
 from .samples import Sample, by_reason, first_rows, kept_samples, kept_texts
 
 _MASKED, _PLACES, _AROUND = 8, 3, 70
@@ -64,13 +65,14 @@ def masked_pages(run: RunFolder, kept: Sequence[Mapping[str, Any]], base: str) -
     """How much personal data of each type was found, and where its tags stand now. What stood there
     is not shown."""
     types = sorted({k for row in kept[:1] for k in row if k.startswith("pii_")} - {"pii_spans"})
-    rows = []
-    for name in types:
-        counts = [int(row[name] or 0) for row in kept]
-        rows.append([name.removeprefix("pii_"), sum(counts), sum(c > 0 for c in counts)])
     if not types:
         return "<p>No step looked for it.</p>"
-    text = f'<p class="soft">{safe(base)}</p>' + table(["type", "found", "documents"], rows)
+    rows = [[f.type, f.policy, f.spans, f.documents] for f in found_by_type(run.plan, kept)]
+    header = ["type", "policy", "found", "documents"]
+    text = f'<p class="soft">{safe(base)}</p>' + table(header, rows, left=2)
+    if "pii_email_role" in types:
+        roles = sum(int(row["pii_email_role"] or 0) for row in kept)
+        text += f"<p>{roles} of the e-mail addresses are of roles and lists.</p>"
     having = [row for row in kept if any(row[name] for name in types)]
     chosen = first_rows(run, having, _MASKED)
     texts = kept_texts(run, chosen)

@@ -7,7 +7,7 @@ opened. What is shown says of how many documents and tasks it is.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -57,13 +57,19 @@ def base(drawn: Sequence[Drawn], what: str) -> str:
 def draw_kept(run: RunFolder, phase: Phase) -> Drawn:
     """Documents of a phase, without their texts."""
     sizes = {c["task"]: int(c["counts"]["out"]) for c in run.seal(phase.name).commits}
-    return _draw(run, phase, "docs", sizes, {"text"})
+    return _draw(run, phase, "docs", sizes, lambda name: name != "text")
+
+
+def draw_columns(run: RunFolder, phase: Phase, prefix: str) -> Drawn:
+    """Those columns of a phase's documents whose names begin with `prefix`."""
+    sizes = {c["task"]: int(c["counts"]["out"]) for c in run.seal(phase.name).commits}
+    return _draw(run, phase, "docs", sizes, lambda name: name.startswith(prefix))
 
 
 def draw_rejects(run: RunFolder, phase: Phase) -> Drawn:
     """What a phase dropped, and what failed in it."""
     sizes = {c["task"]: sum(lost_of(c).values()) for c in run.seal(phase.name).commits}
-    return _draw(run, phase, "rejects", sizes, ())
+    return _draw(run, phase, "rejects", sizes, lambda _: True)
 
 
 def lost_of(commit: Mapping[str, Any]) -> dict[Reason, int]:
@@ -109,9 +115,13 @@ def tables_of_tasks(
 
 
 def _draw(
-    run: RunFolder, phase: Phase, table: str, sizes: Mapping[int, int], without: Collection[str]
+    run: RunFolder,
+    phase: Phase,
+    table: str,
+    sizes: Mapping[int, int],
+    wanted: Callable[[str], bool],
 ) -> Drawn:
-    """Rows of whole tasks in task order, until there are enough."""
+    """The `wanted` columns of rows of whole tasks in task order, until there are enough."""
     folder, total = run.phase_folder(phase), sum(sizes.values())
     pieces = {piece.task: piece for piece in run.index(phase.name).files(table)}
     order = sorted(sizes) if total <= MOST_ROWS else _keyed(run, sizes)
@@ -124,7 +134,7 @@ def _draw(
         tasks += 1
         if not columns:
             names = run.open_table(folder, pieces[task].no_rows(), None).schema.names
-            columns = [n for n in names if n not in without]
+            columns = [n for n in names if wanted(n)]
         held = run.open_table(folder, pieces[task], columns)
         rows += held.slice(0, MOST_ROWS - len(rows)).to_pylist()
     return Drawn(rows, total, tasks, len(sizes))
@@ -136,6 +146,6 @@ def _keyed(run: RunFolder, tasks: Collection[int]) -> list[int]:
 
 
 __all__ = [
-    "MOST_ROWS", "Drawn", "base", "draw_kept", "draw_rejects", "lost_of", "tables_of_tasks",
-    "telling_tasks",
+    "MOST_ROWS", "Drawn", "base", "draw_columns", "draw_kept", "draw_rejects", "lost_of",
+    "tables_of_tasks", "telling_tasks",
 ]  # fmt: skip

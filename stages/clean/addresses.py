@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Literal
 
 from .spans import LETTERS, SPACE, Span, after, ascii_lower, before, word
-from .tables import FILE_ENDINGS, RESERVED_DOMAINS, RESERVED_TLDS, SPECIAL_IPV4, SPECIAL_IPV6
-from .windows import Windows, matches
+from .tables import (
+    FILE_ENDINGS,
+    PRIVATE_IPV4,
+    PRIVATE_IPV6,
+    RESERVED_DOMAINS,
+    RESERVED_TLDS,
+    SPECIAL_IPV4,
+    SPECIAL_IPV6,
+)
+from .windows import Window, Windows, matches
 
 _CJK: Final = "\u0e01-\u0eff\u3005\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 """Letters of scripts without spaces between words, and Korean ones."""
@@ -194,18 +202,27 @@ _GOES_ON: Final = re.compile(r"-[0-9a-z]")
 
 def ips(work: str, windows: Windows) -> Iterator[Span]:
     """Public IPv4 and IPv6 addresses (see `public_ipv4`, `public_ipv6`)."""
-    yield from _ipv4s(work, windows)
-    yield from _ipv6s(work, windows)
+    yield from _ipv4s(work, windows.of("ip"), public_ipv4, "ip")
+    yield from _ipv6s(work, windows.hexes(), public_ipv6, "ip")
 
 
-def _ipv4s(work: str, windows: Windows) -> Iterator[Span]:
-    for m in matches(_IPV4, work, windows.of("ip")):
+def private_ips(work: str, windows: Windows) -> Iterator[Span]:
+    """Addresses of private networks and of one link, by the same context as public ones."""
+    rows = windows.of("private_ip")
+    yield from _ipv4s(work, rows, private_ipv4, "private_ip")
+    yield from _ipv6s(work, rows, private_ipv6, "private_ip")
+
+
+def _ipv4s(
+    work: str, rows: Iterable[Window], wanted: Callable[[list[int]], bool], type_: str
+) -> Iterator[Span]:
+    for m in matches(_IPV4, work, rows):
         written = m.group().split(".")
         parts = [int(p) for p in written]
         if max(parts) > 255 or any(p[0] == "0" and p != "0" for p in written):
             continue
-        if public_ipv4(parts) and _is_address(work, m.start(), m.end(), parts):
-            yield Span(m.start(), m.end(), "ip")
+        if wanted(parts) and _is_address(work, m.start(), m.end(), parts):
+            yield Span(m.start(), m.end(), type_)
 
 
 _SPECIAL: Final = tuple(
@@ -219,6 +236,12 @@ def public_ipv4(parts: list[int]) -> bool:
     """Is the address of these four numbers outside every special-purpose block?"""
     value = parts[0] << 24 | parts[1] << 16 | parts[2] << 8 | parts[3]
     return not any(value >> (32 - n) == first >> (32 - n) for first, n in _SPECIAL[parts[0]])
+
+
+def private_ipv4(parts: list[int]) -> bool:
+    """Is the address of these four numbers one of a private network or of one link?"""
+    value = parts[0] << 24 | parts[1] << 16 | parts[2] << 8 | parts[3]
+    return any(value >> (32 - n) == first >> (32 - n) for first, n in PRIVATE_IPV4)
 
 
 def _is_address(work: str, start: int, end: int, parts: list[int]) -> bool:
@@ -249,12 +272,14 @@ _IPV6: Final = re.compile(
 )
 
 
-def _ipv6s(work: str, windows: Windows) -> Iterator[Span]:
-    for m in matches(_IPV6, work, windows.hexes()):
+def _ipv6s(
+    work: str, rows: Iterable[Window], wanted: Callable[[str], bool], type_: str
+) -> Iterator[Span]:
+    for m in matches(_IPV6, work, rows):
         if m.group().endswith("::") and _PREFIX.match(work, m.end()):
             continue  # a network, not an address
-        if public_ipv6(m.group()) and not re.match(r"\.[0-9]", work[m.end() : m.end() + 2]):
-            yield Span(m.start(), m.end(), "ip")
+        if wanted(m.group()) and not re.match(r"\.[0-9]", work[m.end() : m.end() + 2]):
+            yield Span(m.start(), m.end(), type_)
 
 
 def public_ipv6(text: str) -> bool:
@@ -275,6 +300,14 @@ def public_ipv6(text: str) -> bool:
         len(groups) == 8
         and sum(len(g) >= 3 for g in groups) >= 5
         and 0x0100 <= value >> 112 < 0xFC00
+    )
+
+
+def private_ipv6(text: str) -> bool:
+    """Is `text` an IPv6 address of a private network or of one link?"""
+    value = parse_ipv6(text)
+    return value is not None and any(
+        value >> (128 - n) == first >> (128 - n) for first, n in PRIVATE_IPV6
     )
 
 

@@ -13,7 +13,8 @@ _U8, _U16, _I64, _B = types.uint8, types.uint16, types.int64, types.boolean
 _PLACE = (array(_U8), _I64, _I64, _I64)
 
 SECRET, EMAIL, WALLET, MAC, IP, IBAN, NATIONAL, CARD, SSN, PHONE = (1 << bit for bit in range(10))
-FOREIGN, IP6, LISTED = 1 << 10, 1 << 11, 1 << 12
+PRIVATE = 1 << 10
+FOREIGN, IP6, LISTED = 1 << 11, 1 << 12, 1 << 13
 FOR_PHONE, FOR_SSN, FOR_NATIONAL, FOR_IP = 1, 2, 4, 8
 """What a word near a number makes it, as in `near_words`."""
 _LEFT, _LEFT_PHONE, _AFTER_PHONE, _RIGHT, _RIGHT_PHONE = 66, 48, 16, 34, 26

@@ -29,7 +29,7 @@ from corpusmill.pipeline.document import Document, Drop, Outcome, Scalar
 from corpusmill.pipeline.errors import ConfigError
 from corpusmill.pipeline.stage import SignalType, Stage
 
-from .addresses import Reserved, emails, ips, spelled_emails, unspelled
+from .addresses import Reserved, emails, ips, private_ips, spelled_emails, unspelled
 from .cards import cards
 from .digits import ibans, phones, ssns
 from .keys import macs, secrets, wallets
@@ -43,7 +43,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Type = Literal[
-    "email", "ip", "iban", "card", "ssn", "phone", "national_id", "secret", "wallet", "mac"
+    "email",
+    "ip",
+    "iban",
+    "card",
+    "ssn",
+    "phone",
+    "national_id",
+    "secret",
+    "wallet",
+    "mac",
+    "private_ip",
 ]
 Policy = Literal["tag", "pseudonym", "annotate"]
 
@@ -100,6 +110,8 @@ def _claims(
         for type_ in TYPES:  # all of them: a card is no phone number, whatever was asked for
             if not windows.may(type_) and not (spelled and type_ == "email"):
                 continue
+            if type_ == "private_ip" and type_ not in types:
+                continue  # nothing else could be read in one
             new = _disjoint(_detect(type_, work, windows, reserved, spelled))
             if new:
                 work = blank(work, new)
@@ -134,6 +146,8 @@ def _detect(
             return national_ids(work, windows)
         case "ip":
             return ips(work, windows)
+        case "private_ip":
+            return private_ips(work, windows)
         case "iban":
             return ibans(work, windows)
         case "card":

@@ -85,7 +85,7 @@ def plain(type_: str, value: str) -> str:
     value = as_ascii(value)
     if type_ == "email":
         return ascii_lower(unspelled(value))
-    if type_ == "ip":
+    if type_ in ("ip", "private_ip"):
         six = parse_ipv6(value) if ":" in value else None
         return value if six is None else f"{six:032x}"
     if type_ == "phone":

@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 TYPES: Final = (
     "secret", "email", "wallet", "mac", "ip", "iban", "national_id", "card", "ssn", "phone",
+    "private_ip",
 )  # fmt: skip
 """Every type, in the order in which the detectors claim text."""
 
 DEFAULT_TYPES: Final = ("email", "ip", "iban", "card", "ssn", "phone", "national_id", "secret")
 """What is replaced unless asked otherwise. Wallets, which are public and mostly nobody's by name,
-and MAC addresses, which technical text is full of, are found on demand."""
+and MAC and private IP addresses, which technical text is full of, are found on demand."""
 
 TAGS: Final = {t: f"<{t.upper()}>" for t in TYPES}
 

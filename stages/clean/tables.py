@@ -18,6 +18,18 @@ SPECIAL_IPV4: Final = tuple(
 registry (RFC 6890 and its updates), multicast, class E. Written here since the answer of
 `ipaddress.is_global` differs between Python releases."""
 
+PRIVATE_IPV4: Final = (
+    (10 << 24, 8),
+    (100 << 24 | 64 << 16, 10),  # between a provider and its customers (RFC 6598)
+    (169 << 24 | 254 << 16, 16),  # of one link (RFC 3927)
+    (172 << 24 | 16 << 16, 12),
+    (192 << 24 | 168 << 16, 16),
+)
+"""(first address, prefix length) of the IPv4 blocks of private networks (RFC 1918) and links."""
+
+PRIVATE_IPV6: Final = ((0xFC00 << 112, 7), (0xFE80 << 112, 10))
+"""Those of IPv6: RFC 4193 and RFC 4291."""
+
 SPECIAL_IPV6: Final = (
     (0x2001_0000 << 96, 23),  # IETF protocol assignments: Teredo, benchmarking, ORCHID
     (0x2001_0DB8 << 96, 32),  # documentation (RFC 3849)

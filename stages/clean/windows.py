@@ -29,9 +29,9 @@ _MARGIN: Final = 24
 """Characters behind a window that decide whether a number ends there: an extension and two more."""
 
 BITS: Final = {type_: 1 << n for n, type_ in enumerate(TYPES)}
-_FOREIGN: Final = 1 << 10
-_IP6: Final = 1 << 11
-_LISTED: Final = 1 << 12
+_FOREIGN: Final = 1 << 11
+_IP6: Final = 1 << 12
+_LISTED: Final = 1 << 13
 
 Window = tuple[int, int]
 

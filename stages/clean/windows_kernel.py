@@ -24,6 +24,7 @@ from .candidates_kernel import (
     MAC,
     NATIONAL,
     PHONE,
+    PRIVATE,
     SECRET,
     SSN,
     WALLET,
@@ -52,7 +53,7 @@ _GAP = 4
 _BEFORE_MARK = 14
 """Characters of a key before the sign or letter that `secret` knows it by, at most: those of
 ``AGE-SECRET-KEY``."""
-_ROWS = IP | CARD | SSN | PHONE | NATIONAL | LISTED
+_ROWS = IP | PRIVATE | CARD | SSN | PHONE | NATIONAL | LISTED
 (DIGIT, AT, COLON, SIGN, MARK, FIRST, LEAD, CONTINUATION) = range(1, 9)
 """Kinds of bytes: a digit, an ``@``, a colon, another sign within keys, a letter within keys, a
 letter that wallets begin with, the first byte of a digit of another script, a later byte."""
@@ -125,7 +126,7 @@ def chain(data, first, i, stop, lengths, heads, words, events, n, cont):  # type
     found = 0
     quads = 0
     quad_at = 0
-    public = False
+    public = private = False
     large = 0  # bit by bit: is one of the last numbers 64 or more?
     small = False
     zeros = False
@@ -154,14 +155,20 @@ def chain(data, first, i, stop, lengths, heads, words, events, n, cont):  # type
                 quads = 1
                 quad_at = low
                 public = 0 < value < 224 and value != 10 and value != 127
+                private = (
+                    value == 10 or value == 100 or value == 169 or value == 172 or value == 192
+                )
             large = large << 1 & 15 | (value >= 64)
-            if quads == 4 and public and not alnum(after) and after != 95:
+            if quads == 4 and (public or private) and not alnum(after) and after != 95:
                 edge = data[quad_at - 1] if quad_at > first else 0
                 more = after == 46 and at + 1 < stop and alnum(data[at + 1])
                 if not more and not alnum(edge) and edge != 95 and edge != 46 and edge != 45:
-                    if value > 0 and large & large - 1:  # two of them are
-                        found |= IP
-                    small = True
+                    if private:
+                        found |= PRIVATE
+                    if public:
+                        if value > 0 and large & large - 1:  # two of them are
+                            found |= IP
+                        small = True
         else:
             quads = 0
         # national numbers that need no word
@@ -300,9 +307,18 @@ def scan(data, starts, kinds, lengths, heads, words, masks, rows, events):  # ty
                         colons += data[colons_to] == 58
                         colons_to += 1
                     block = i - low == 4 and (data[low] == 50 or data[low] == 51)
+                    local = (
+                        i - low == 4 and data[low] | 32 == 102 and 99 <= data[low + 1] | 32 <= 101
+                    )
+                    bits = 0
                     if colons >= 7 or (colons >= 2 and block):  # whole, or in 2000::/3
+                        bits = IP6
                         mask |= IP
-                        n = add(events, n, low - first - cont, colons_to - first - cont, IP6)
+                    if colons >= 2 and local:  # fc00::/7, fe80::/10
+                        bits |= PRIVATE
+                        mask |= PRIVATE
+                    if bits:
+                        n = add(events, n, low - first - cont, colons_to - first - cont, bits)
             i += 1
         masks[d] = mask
     rows[len(starts) - 1] = n

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from corpusmill.pipeline import Recipe, report_rows
 from corpusmill.pipeline.engine import RunFolder
 from corpusmill.pipeline.ledger import sealed_docs_phases
+from corpusmill.pipeline.report import report_lines
 from corpusmill.pipeline.report_html import html_report
 from corpusmill.pipeline.report_rows import (
     Drawn,
@@ -104,3 +107,48 @@ def test_what_is_said_of_several_tables() -> None:
         "3 of 7 dropped documents, of tasks chosen by the keyed order (2 of 5)"
     )
     assert Drawn([], 0, 1, 1).weight == 1
+
+
+PERSONAL = """
+schema: corpusmill/recipe/1
+name: personal
+version: "1"
+sources:
+  - {name: rows, stage: sources.jsonl, root: in, paths: ["*.jsonl"], licence: CC0-1.0}
+steps:
+  - clean.pii: {policy: {ip: annotate}}
+execution: {partitions: 1}
+"""
+
+
+def report_of(folder: Path, texts: Sequence[str]) -> tuple[str, str]:
+    """The text and the page about a run over `texts`."""
+    (folder / "in").mkdir()
+    rows = ({"text": text, "url": f"https://h.test/{n}"} for n, text in enumerate(texts))
+    (folder / "in/0.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
+    run = run_here(Recipe.parse(PERSONAL, folder), folder / "run")
+    return "\n".join(report_lines(run.root)), html_report(run.root)
+
+
+def test_personal_data_by_type_and_policy(tmp_path: Path) -> None:
+    mail = "To ann@tiny.io and bugs@tiny.io, please."
+    text, page = report_of(tmp_path, [mail, mail + " Call 415-555-0166.", "server 8.8.8.8 is up"])
+    table = text[text.index("personal data") :].splitlines()[:5]
+    assert [line.split() for line in table] == [
+        ["personal", "data", "policy", "spans", "documents"],
+        ["email", "tag", "4", "2"],
+        ["ip", "annotate", "1", "1"],
+        ["phone", "tag", "1", "1"],
+        ["in", "all", "3", "kept", "documents"],
+    ]
+    assert "<td class=l>ip</td><td class=l>annotate</td>" in page
+    assert "2 of the e-mail addresses are of roles and lists" in page
+
+
+def test_where_there_is_no_personal_data_the_report_says_so(tmp_path: Path) -> None:
+    text, _ = report_of(tmp_path, ["Nothing in here."])
+    assert "personal data: none found in all 1 kept documents" in text
+
+
+def test_nothing_is_said_of_personal_data_where_no_step_looked(many: RunFolder) -> None:
+    assert "personal data" not in "\n".join(report_lines(many.root))

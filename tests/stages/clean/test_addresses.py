@@ -191,3 +191,21 @@ def test_what_only_looks_like_email(text: str, expected: list[str]) -> None:
 )
 def test_networks_and_assignments(text: str, expected: list[str]) -> None:
     assert [text[s.start : s.end] for s in ips(text, scan(text))] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "private"),
+    [
+        ("router 10.0.0.1, 192.168.178.42", ["10.0.0.1", "192.168.178.42"]),
+        ("172.31.104.5:22 and 172.32.104.75", ["172.31.104.5"]),
+        ("169.254.70.90 100.64.70.90 100.128.70.90", ["169.254.70.90", "100.64.70.90"]),
+        ("version 10.0.190.45 and 10.0.0.1", []),
+        ("10.0.0.0/8, 127.0.0.1, 192.0.2.77", []),
+        ("fe80::1ff:fe23:4567:890a%eth0", ["fe80::1ff:fe23:4567:890a"]),
+        ("fd12:3456:789a:1::1/64, fd12::/16", ["fd12:3456:789a:1::1"]),
+        ("febf::1 fec0::1 face::1", ["febf::1"]),
+    ],
+)
+def test_private_addresses_are_found_on_demand(text: str, private: list[str]) -> None:
+    assert [text[s.start : s.end] for s in find(text, ("private_ip",))] == private
+    assert not {text[s.start : s.end] for s in find(text)} & set(private)
