@@ -89,6 +89,24 @@ def small(corpus: Path) -> Callable[..., Recipe]:
     return make
 
 
+@pytest.fixture(scope="session")
+def ran_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with ``input/``, and in ``run`` a finished run of `RECIPE`. Read only."""
+    from corpusmill.pipeline import run
+
+    base = tmp_path_factory.mktemp("ran")
+    write_corpus(base / "input")
+    run(Recipe.parse(RECIPE, base), base / "run", workers=1)
+    return base
+
+
+@pytest.fixture
+def finished(ran_once: Path, corpus: Path) -> Path:
+    """The folder of a finished run of `RECIPE` on `corpus`: a copy for one test."""
+    shutil.copytree(ran_once, corpus, dirs_exist_ok=True)
+    return corpus / "run"
+
+
 def run_here(recipe: Recipe, root: Path) -> RunFolder:
     """Every phase of a recipe in this process, without products: quick, for tests of what looks
     at a run folder."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from corpusmill.pipeline import Recipe, run
 from corpusmill.pipeline.ablating import learner
 from corpusmill.pipeline.cli import main
 
@@ -17,14 +15,13 @@ from .conftest import text_of
 
 @pytest.mark.slow
 def test_a_run_against_a_file(
-    corpus: Path, small: Callable[..., Recipe], capsys: pytest.CaptureFixture[str]
+    corpus: Path, finished: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run(small(), corpus / "run", workers=1)
     backwards = [text_of(n)[::-1] for n in range(1000, 1080)]
     (corpus / "b.jsonl").write_text("".join(json.dumps({"text": t}) + "\n" for t in backwards))
     held = "".join(json.dumps({"text": text_of(n)}) + "\n" for n in range(2000, 2030))
     (corpus / "held.jsonl").write_text(held)
-    words = ["ablate", str(corpus / "run"), str(corpus / "b.jsonl")]
+    words = ["ablate", str(finished), str(corpus / "b.jsonl")]
     capsys.readouterr()
     assert main([*words, "--heldout", str(corpus / "held.jsonl"), "--seeds", "3", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from corpusmill.pipeline import Recipe, run
 from corpusmill.pipeline.cli import main
 from corpusmill.pipeline.verbs import _dropped_most
 
@@ -16,9 +14,9 @@ from .conftest import RECIPE, text_of
 
 
 @pytest.fixture
-def root(corpus: Path, small: Callable[..., Recipe]) -> Path:
+def root(corpus: Path, finished: Path) -> Path:
     (corpus / "recipe.yaml").write_text(RECIPE)
-    return run(small(), corpus / "run", workers=1).root
+    return finished
 
 
 def test_reporting_verbs(root: Path, capsys: pytest.CaptureFixture[str]) -> None:

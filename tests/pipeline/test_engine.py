@@ -28,12 +28,6 @@ def outputs(root: Path) -> tuple[str, str, dict[str, object]]:
     return lock.mix_id, lock.files_sha256, lock.data["outputs"]["kept"]
 
 
-@pytest.fixture
-def finished(corpus: Path, small: Make) -> Path:
-    """A finished run of the recipe without products."""
-    return run(small(), corpus / "run", workers=1).root
-
-
 def test_the_account_of_a_run(finished: Path) -> None:
     ledger = json.loads((finished / "ledger.json").read_text())
     assert ledger["records"] == {

@@ -56,12 +56,9 @@ def tamper(folder: RunFolder, phase: Phase, change: Callable[[dict[str, Any]], N
     write_seal(place, phase.name, phase.key, phase.tasks)
 
 
-def test_a_document_exchanged_after_the_last_step_is_seen(
-    corpus: Path, small: Callable[..., Recipe]
-) -> None:
+def test_a_document_exchanged_after_the_last_step_is_seen(finished: Path) -> None:
     """The numbers agree, the checksum of what was written does not."""
-    root = run(small(), corpus / "run", workers=1).root
-    folder = RunFolder(root, Plan.load(root / "plan.json"))
+    folder = RunFolder(finished, Plan.load(finished / "plan.json"))
 
     def change(record: dict[str, Any]) -> None:
         counts = record["counts"]
@@ -69,7 +66,7 @@ def test_a_document_exchanged_after_the_last_step_is_seen(
 
     tamper(folder, [p for p in folder.plan.phases if p.kind == "docs"][-1], change)
     with pytest.raises(IntegrityError, match="came out of the last step and"):
-        build_ledger(RunFolder(root, folder.plan))
+        build_ledger(RunFolder(finished, folder.plan))
 
 
 @pytest.mark.slow
@@ -87,10 +84,8 @@ def test_a_document_that_was_not_encoded_is_seen(
         build_ledger(RunFolder(root, folder.plan))
 
 
-def test_a_lock_sealed_again_over_another_identity_is_refused(
-    corpus: Path, small: Callable[..., Recipe]
-) -> None:
-    path = run(small(), corpus / "run", workers=1).lock_path
+def test_a_lock_sealed_again_over_another_identity_is_refused(finished: Path) -> None:
+    path = finished / "small.lock.json"
     data = json.loads(path.read_text())
     data["identity"]["seed"] += 1
     del data["seal"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from corpusmill.pipeline import Recipe, run
+from corpusmill.pipeline import Recipe
 from corpusmill.pipeline.backends import workers_on
 from corpusmill.pipeline.cli import main
 from corpusmill.pipeline.errors import TaskError
@@ -66,9 +66,9 @@ def test_a_task_that_is_done_and_one_that_has_not_begun(failed: Path, capsys: An
 
 
 @pytest.mark.slow
-def test_a_finished_run_has_no_phase_at_work(tmp_path: Path, capsys: Any) -> None:
-    write_corpus(tmp_path / "input")
-    root = run(Recipe.parse(RECIPE, tmp_path), tmp_path / "run", workers=1).root
-    assert main(["status", str(root), "--task", "0"]) == 2
+def test_a_finished_run_has_no_phase_at_work(finished: Path, capsys: Any) -> None:
+    assert main(["status", str(finished), "--task", "0"]) == 2
     assert "all phases are done" in capsys.readouterr().err
-    assert said(capsys, root, "--task", 0, "--phase", "01-read").startswith("01-read task 0: done")
+    assert said(capsys, finished, "--task", 0, "--phase", "01-read").startswith(
+        "01-read task 0: done"
+    )
