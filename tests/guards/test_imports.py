@@ -29,9 +29,17 @@ def sources(*folders: str) -> list[Path]:
     return sorted(p for folder in folders for p in (ROOT / folder).rglob("*.py"))
 
 
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """All statements, however deep. An import is one, and expressions are most of a tree."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for node in getattr(tree, name, ()):
+            yield node
+            yield from statements(node)
+
+
 def imports(tree: ast.AST) -> Iterator[tuple[int, int, str]]:
     """Line, level and dotted name of every import; ``from a import b`` gives ``a.b``."""
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, 0, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -44,7 +52,7 @@ def typing_only(tree: ast.AST) -> set[int]:
     """Lines under ``if TYPE_CHECKING:``."""
     return {
         line
-        for node in ast.walk(tree)
+        for node in statements(tree)
         if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
         for inner in node.body
         for line in range(inner.lineno, (inner.end_lineno or inner.lineno) + 1)
@@ -93,6 +101,39 @@ def test_the_rule_sees(place: str, text: str, why: str) -> None:
     assert why in found
 
 
+def test_an_import_is_seen_in_every_kind_of_block() -> None:
+    text = """
+try:
+    import a
+except OSError:
+    import b
+else:
+    import c
+finally:
+    import d
+async def f():
+    match 1:
+        case 1:
+            with x:
+                import e
+    while y:
+        for z in z:
+            import g
+        else:
+            import h
+class C:
+    if x:
+        import i
+    elif y:
+        import j
+try:
+    pass
+except* OSError:
+    import k
+"""
+    assert [name for _, _, name in imports(ast.parse(text))] == list("acdbegh") + list("ijk")
+
+
 @pytest.mark.parametrize(
     ("place", "text"),
     [
@@ -125,7 +166,7 @@ def test_nothing_heavy_is_imported_at_the_top() -> None:
         tree = ast.parse(text)
         inside = {
             line
-            for node in ast.walk(tree)
+            for node in statements(tree)
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
             for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
         } | typing_only(tree)
