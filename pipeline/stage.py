@@ -268,6 +268,10 @@ class Sink:
     def setup(self) -> None:
         """Load what the phases need."""
 
+    def setup_phase(self, method: str) -> None:
+        """Load what only the phase of that `method` needs, after `setup`: once a process, and
+        before workers are forked from it."""
+
 
 AnyStage = Stage | Source | Barrier | Sink
 

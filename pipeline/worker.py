@@ -29,13 +29,19 @@ from .input_files import opened
 from .planning import Phase, Plan
 from .recipe import Step
 from .registry import build, room_module
-from .stage import InputFile, Stage
+from .stage import InputFile, Sink, Stage
 from .stopping import Stopped
 from .tables import document_table, documents, reject_table
 from .upstream import Upstream
 
 READ_STEP = "read"
 SAMPLE_STEP = "sample"
+
+
+def _set_up(made: Any, phase: Phase) -> None:
+    made.setup()
+    if isinstance(made, Sink):
+        made.setup_phase(phase.method or "")
 
 
 class Worker:
@@ -73,7 +79,7 @@ class Worker:
                 if not step.made.prepare():
                     self._unready.append(step)
             else:
-                step.made.setup()
+                _set_up(step.made, phase)
             self.plan.check_assets(step.made.params)
         room_module("stages.compiled").load_imported()
         self._prepared = phase
@@ -96,7 +102,7 @@ class Worker:
             if isinstance(step.made, Stage):
                 step.made.begin()
         for step in unready:
-            step.made.setup()
+            _set_up(step.made, phase)
             self.plan.check_assets(step.made.params)
         self._phase = phase  # last: where a setup failed, the next task must try it again
 

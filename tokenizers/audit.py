@@ -100,43 +100,47 @@ def load_benchmarks(folder: Asset) -> Any:
     return importlib.import_module(f"{_SEARCHED}.benchmarks").load(Path(folder))
 
 
+class Benchmarks:
+    """The benchmarks of a folder, ready to be looked for. To make it takes seconds."""
+
+    def __init__(self, folder: Asset) -> None:
+        certify = importlib.import_module(f"{_SEARCHED}.certificate").certify
+        loaded = load_benchmarks(folder)
+        self.index = importlib.import_module(f"{_SEARCHED}.index").ContaminationIndex.build(loaded)
+        self.certificates = certify(loaded, [])
+
+
 class BenchmarkSearch:
-    """Searches decoded documents for the items of benchmarks; without an asset it does nothing.
+    """Searches decoded documents for the items of `benchmarks`; without any it does nothing.
 
     `found` has, per benchmark, the items found so far by id, each with the method that found it
     (the surest of several); `documents` the number of documents with a hit.
     """
 
-    def __init__(self, benchmarks: Asset | None, encoder: Encoder) -> None:
+    def __init__(self, benchmarks: Benchmarks | None, encoder: Encoder) -> None:
         self.found: dict[str, dict[str, str]] = {}
         self.documents: dict[str, int] = {}
-        self._folder = benchmarks
+        self._benchmarks = benchmarks
         self._encoder = encoder
-        self._loaded: Any = None
-        self._index: Any = None
 
     def search(self, name: str, files: Mapping[str, Path]) -> None:
         """Adds what the documents that begin in shard `name` hold."""
-        if self._folder is None:
+        if self._benchmarks is None:
             return
-        if self._index is None:
-            self._loaded = load_benchmarks(self._folder)
-            index = importlib.import_module(f"{_SEARCHED}.index").ContaminationIndex
-            self._index = index.build(self._loaded)
-            for benchmark in self._loaded:
-                self.found[benchmark.name] = {}
-                self.documents[benchmark.name] = 0
+        for certificate in self._benchmarks.certificates:
+            self.found.setdefault(certificate.benchmark, {})
+            self.documents.setdefault(certificate.benchmark, 0)
         batch: list[str] = []
         for ids in documents(name, files):
             batch.append(self._encoder.decode(ids))
             if len(batch) == _DOCUMENTS:
-                self._find(batch)
+                self._find(self._benchmarks.index, batch)
                 batch = []
         if batch:
-            self._find(batch)
+            self._find(self._benchmarks.index, batch)
 
-    def _find(self, texts: list[str]) -> None:
-        for hits in self._index.find(texts):
+    def _find(self, index: Any, texts: list[str]) -> None:
+        for hits in index.find(texts):
             for benchmark in sorted({h.benchmark for h in hits}):
                 self.documents[benchmark] += 1
             for h in hits:
@@ -147,9 +151,8 @@ class BenchmarkSearch:
         """Per benchmark: ``items`` in all, those ``visible`` to any method, ``documents`` with a
         hit, and ``false_alarms`` of each method, as measured elsewhere. Empty if nothing was
         searched."""
-        if self._index is None:
+        if self._benchmarks is None or not self.found:
             return {}
-        certify = importlib.import_module(f"{_SEARCHED}.certificate").certify
         return {
             c.benchmark: {
                 "items": c.items,
@@ -157,7 +160,7 @@ class BenchmarkSearch:
                 "documents": self.documents[c.benchmark],
                 "false_alarms": c.plain()["false_alarms"],
             }
-            for c in certify(self._loaded, [])
+            for c in self._benchmarks.certificates
         }
 
 

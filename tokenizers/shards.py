@@ -39,7 +39,7 @@ from corpusmill.pipeline.order import order_keys
 from corpusmill.pipeline.stage import Asset, AuxPhase, Sink
 
 from . import formats
-from .audit import BenchmarkSearch, check_shard, load_benchmarks, merge_hits
+from .audit import Benchmarks, BenchmarkSearch, check_shard, load_benchmarks, merge_hits
 from .encode import Lengths, load
 from .formats import locate, read_shard
 from .sampling import rule_columns
@@ -92,6 +92,7 @@ class Shards(Sink):
     )
 
     params: ShardsParams
+    _benchmarks: Benchmarks | None = None
 
     def check_assets(self) -> None:
         if self.params.benchmarks is not None:
@@ -100,6 +101,16 @@ class Shards(Sink):
     def setup(self) -> None:
         """One process uses one slot of the machine: no threads of the library's own."""
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+    def setup_phase(self, method: str) -> None:
+        """Makes the search for benchmarks once, for all tasks that check shards."""
+        if method == "check":
+            self._ready_benchmarks()
+
+    def _ready_benchmarks(self) -> Benchmarks | None:
+        if self._benchmarks is None and self.params.benchmarks is not None:
+            self._benchmarks = Benchmarks(self.params.benchmarks)
+        return self._benchmarks
 
     def encoding(self) -> dict[str, Any]:
         """What encoding depends on: a mix of other weights reuses what was encoded."""
@@ -260,7 +271,7 @@ class Shards(Sink):
         names = sorted(n.removesuffix(".bin") for n in files if n.endswith(".bin"))
         if names != sorted(said):
             raise IntegrityError(f"shards written {sorted(said)} are not those found {names}")
-        found = BenchmarkSearch(self.params.benchmarks, encoder)
+        found = BenchmarkSearch(self._ready_benchmarks(), encoder)
         tokens: dict[str, int] = {}
         documents: dict[str, int] = {}
         mine = names[ctx.index :: ctx.partitions]

@@ -303,8 +303,18 @@ def test_check_sees_damage(run: Run, helpers: Any, tokenizer: MemoryContext, dam
             audit.check_shard(name, paths, fooled, encoder)
 
 
-def test_decoded_shards_are_searched(run: Run, helpers: Any, tmp_path: Path) -> None:
+def test_decoded_shards_are_searched(
+    run: Run, helpers: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One benchmark item lies in a document that goes over several shards, the other nowhere."""
+    made: list[Asset] = []
+
+    class Counted(audit.Benchmarks):
+        def __init__(self, folder: Asset) -> None:
+            made.append(folder)
+            super().__init__(folder)
+
+    monkeypatch.setattr("corpusmill.tokenizers.shards.Benchmarks", Counted)
     question = (
         "A miller grinds forty seven sacks of barley on Monday and sixty two sacks of rye on "
         "Thursday. How many sacks did the miller grind in the whole week if Sunday is free?"
@@ -336,6 +346,7 @@ def test_decoded_shards_are_searched(run: Run, helpers: Any, tmp_path: Path) -> 
         assert set(alarms) == {"ngram", "run", "window", "short", "half", "paraphrase"}
         assert float(alarms["ngram"]["upper_95"]) < 0.001
     assert len(ctx.notes("check")) == 4
+    assert made == [Asset(str(folder))] * 2  # once a run, whatever its tasks
 
 
 def test_params() -> None:
