@@ -36,6 +36,13 @@ _CJK_DOMAIN: Final = re.compile(
 _SCHEME_BEFORE: Final = re.compile(r"[a-z][a-z0-9+.\-]*://[^ \t\n\r\u00a0/@]*\Z")
 _REMOTE_PATH: Final = re.compile(r":[A-Za-z0-9~/._\-]")
 _NAME: Final = re.compile(rf"[{LETTERS}]{{2,}}(?:[._+\-][{LETTERS}]{{2,}})+")
+_PARTED: Final = re.compile(r"[._+\-]")
+_PLACEHOLDER_WORDS: Final = """
+your my some first last firstname lastname surname name user username email mail address test
+example sample foo bar
+"""
+_PLACEHOLDERS: Final = frozenset(_PLACEHOLDER_WORDS.split())
+"""Words with which a local part is nobody's name: ``your.name@example.com``."""
 _VERSION_DOMAIN: Final = re.compile(r"v?[0-9]+\.[0-9]+")
 
 _LOGIN: Final = re.compile(
@@ -89,9 +96,7 @@ def _email_at(work: str, at: int, floor: int, reserved: Reserved) -> Span | None
     host = ascii_lower(domain.group())
     if host.rpartition(".")[2] in FILE_ENDINGS or _VERSION_DOMAIN.match(host):
         return None
-    if is_reserved(host) and (
-        reserved == "keep" or (reserved == "names" and not _NAME.fullmatch(name))
-    ):
+    if is_reserved(host) and (reserved == "keep" or (reserved == "names" and not _is_name(name))):
         return None
     if _SIGIL.search(work, max(0, start - 2), start) or _MESSAGE_ID.match(name):
         return None  # a variable, a channel of IRC, a message's id
@@ -109,18 +114,31 @@ def _email_at(work: str, at: int, floor: int, reserved: Reserved) -> Span | None
     return Span(start, end, "email")
 
 
+def _is_name(local: str) -> bool:
+    """Does a local part read like a person's name, and not like a placeholder for one?"""
+    words = _PARTED.split(ascii_lower(local))
+    return _NAME.fullmatch(local) is not None and _PLACEHOLDERS.isdisjoint(words)
+
+
 def _local(window: str) -> str:
     """The longest end of `window` that can be a local part."""
     turned = _LOCAL_TURNED.match(window[::-1])
     return window[len(window) - turned.end() :] if turned else ""
 
 
-_AT_WORD: Final = r"(?: {0,2}[\[({<] {0,2}(?:at|@) {0,2}[\])}>] {0,2})"
-_DOT_WORD: Final = r"(?: {0,2}[\[({<] {0,2}(?:dot|\.) {0,2}[\])}>] {0,2}| dot )"
+_AT_WORD: Final = (
+    r"(?: {0,2}[\[({<【] {0,2}(?:at|@|ät|arroba|arobase|chiocciola|małpa) {0,2}[\])}>】] {0,2}"
+    r"|&#64;|&#x40;|%40)"
+)
+_DOT_WORD: Final = (
+    r"(?: {0,2}[\[({<] {0,2}(?:dot|\.|punkt|punto|point|kropka) {0,2}[\])}>] {0,2}| dot )"
+)
 _PLAIN_TLD: Final = "com|org|net|edu|gov|info|io|de|fr|uk|ch|nl|eu|es|pl|ru|cz|jp|kr|cn|br|ca|au|se"
 _SPELLED: Final = re.compile(
     rf"(?i)(?<![{LETTERS}0-9_.@])([a-z0-9][a-z0-9_.+\-]{{0,40}}(?:{_DOT_WORD}[a-z0-9_\-]{{1,30}}){{0,2}})"
-    rf"(?:{_AT_WORD}([a-z0-9\-]{{1,40}}(?:(?:{_DOT_WORD}|\.)[a-z0-9\-]{{1,40}}){{0,3}}(?:{_DOT_WORD}|\.)[a-z]{{2,12}})"
+    rf"(?:(?:{_AT_WORD}|@(?=[a-z0-9.\-]{{1,60}} {{0,2}}[\[({{<]))"
+    rf"([a-z0-9\-]{{1,40}}(?:(?:{_DOT_WORD}|\.)[a-z0-9\-]{{1,40}}){{0,3}}"
+    rf"(?:{_DOT_WORD}|\.)[a-z]{{2,12}})"
     rf"| at ([a-z0-9\-]{{1,40}}(?:{_DOT_WORD}[a-z0-9\-]{{1,40}}){{0,3}}{_DOT_WORD}"
     rf"(?:{_PLAIN_TLD})))"
     rf"(?![{LETTERS}0-9_@])"
@@ -180,16 +198,22 @@ _NETWORK_BEFORE: Final = re.compile(
         "hosts?|servers?|clients?|peers?|gateways?|routers?|resolvers?|dns|nameservers?|"
         "subnet|proxy|proxies|log(?:in|ged)|ping(?:ed|ing|s)?|traceroute|tracert|whois|dig|"
         "nslookup|telnet|connect(?:ed|ions?|ing|s)?|listen(?:ing|s)?|bind|src|dst|bann?(?:ed|s)?|"
-        "firewall|attack(?:ed|er|s)?|[a-z]*virtualhost|visitors?|came from|forwarders?|адрес"
+        "firewall|attack(?:ed|er|s)?|[a-z]*virtualhost|visitors?|came from|forwarders?|forwarded|"
+        "remote|(?:un)?block(?:ed|s|ing)?|abuse[a-z]*|spam[a-z]*|vpn|"
+        "адрес"
     )
 )
 _ASSIGNED: Final = re.compile(
-    r"(?:ip|addr(?:ess)?|host|server|gateway|dns|peer|interfaces?)[\"']?[ ]?=[ ]?[\"'\[]?\Z"
+    r"(?:ip|addr(?:ess)?|host|server|gateway|dns|peer|interfaces?|src|dst|client|remote)[\"']?"
+    r"[ ]?=[ ]?[\"'\[]?\Z"
 )
 """``addr=``, which would otherwise read like ``version=``."""
 _NETWORK_AFTER: Final = re.compile(
-    rf"(?:{SPACE}|[)\],;\"'])*(?:(?:is|was){SPACE}+)?" + word("ips?|address|port|host|netmask|mask")
+    rf"(?:{SPACE}|[)\],;\"'])*(?:(?:is|was){SPACE}+)?"
+    + word("ips?|address|port|host|netmask|mask|banned|blocked")
 )
+_LOGGED: Final = re.compile(r" - [^ ]{1,40} \[|\]\)")
+"""How lines of servers' logs and headers of mail go on behind an address."""
 
 
 _PREFIX: Final = re.compile(r"\]?/[0-9]{1,3}(?![0-9])")
@@ -261,7 +285,9 @@ def _is_address(work: str, start: int, end: int, parts: list[int]) -> bool:
         return True
     if not _ASSIGNED.search(left) and (_GOES_ON.match(right) or _NUMBERING.search(left)):
         return False
-    if _NETWORK_BEFORE.search(left) or _NETWORK_AFTER.match(right) or left.endswith("@"):
+    if _LOGGED.match(right) or left.endswith(("@", "::ffff:")):
+        return True
+    if _NETWORK_BEFORE.search(left) or _NETWORK_AFTER.match(right):
         return True
     return parts[3] != 0 and sum(p >= 64 for p in parts) >= 2
 

@@ -138,20 +138,23 @@ _STRONG: Final = re.compile(
     "(?:"
     + word(
         r"(?:tele|i|smart)?phones?|phone ?(?:no|number|#)\.?|tel|tlf|telefax|fax|faks|"
-        rf"telefon[{LETTERS}]{{0,5}}|"
+        rf"telefon[{LETTERS}]{{0,5}}|fon|telp|telepon|cep|điện thoại|"
+        r"(?:my|our|your|his|her) (?:new |old |phone )?number is|mob n[or]|"
         r"whats ?app|viber|sms|gsm|hotline|helpline|handy(?:nummer)?|rufnummer|mobilnummer|"
         r"(?:mobile|cell|contact|office|home|work|direct|toll[ -]free) (?:phone|number|no|line)|"
         r"tel[eé]fonos?|m[oó]vil|celular|t[eé]l[eé]phone|t[eé]l|t[eé]l[eé]copie|portable|cellulare|"
         r"telefone|telem[oó]vel|telefoon|gsm-nummer|puhelin|puh|telefonszám|numer telefonu|"
         r"тел|телефон[а-я]{0,3}|факс|моб|τηλ|τηλέφωνο|טלפון|هاتف|تليفون"
     )
-    + "|電話(?:番号)?|电话|手机|手機|傳真|传真|携帯|전화(?:번호)?|휴대폰|팩스)"
+    + "|फ़ोन|फोन|मोबाइल|โทร|電話(?:番号)?|电话|手机|手機|傳真|传真|携帯|전화(?:번호)?|휴대폰|팩스)"
     rf"(?:[^0-9\x00\x01\n]{{0,16}}\n?{SPACE}{{0,2}})\Z"
 )
 _LABEL: Final = re.compile(
     word("mobile|mob|cell|desk|office|direct|home|work|main|contact")
-    + rf"{SPACE}?[:：]{SPACE}{{0,2}}\Z"
+    + rf"\.?{SPACE}?[:：]{SPACE}{{0,2}}\Z"
 )
+_LETTER: Final = re.compile(word("(?:[tmpf]|ph|hp):|ph\\.") + r" {1,2}\Z")
+"""Labels so short that the number must be written in groups."""
 _VERB: Final = re.compile(
     word(
         "call(?:ed|ing|s)?|dial(?:led|ed|ing)?|ring|rang|reach(?:ed|able)?|contact(?:ed)?|text(?:ed)?|"
@@ -228,6 +231,8 @@ def _is_phone(work: str, start: int, end: int, seen: int) -> bool:
     if _NORTH_AMERICA.match(number) or _STRONG.search(left) or _LABEL.search(left):
         return True
     shaped = number != digits or len(digits) >= 9
+    if number != digits and len(digits) >= 9 and _LETTER.search(left):
+        return True
     if shaped and (_VERB.search(left) or _LABEL_AFTER.match(after(work, end, 12))):
         return True
     if not shaped:
@@ -243,7 +248,8 @@ def _plausible(number: str) -> bool:
     groups = [g for g in _NOT_DIGIT.split(number) if g]
     dots = number.count(".")
     if dots and dots == len(groups) - 1:
-        return len(groups) > 2 and all(2 <= len(g) <= 5 for g in groups)
+        longest = 7 if number.startswith("+") else 5
+        return len(groups) > 2 and all(2 <= len(g) <= longest for g in groups)
     return len(groups) < 8 and not all(len(g) == 1 for g in groups)
 
 

@@ -96,7 +96,7 @@ _PEM: Final = re.compile(
 )
 """Whole, or cut off behind two lines or more."""
 _PLACEHOLDER: Final = re.compile(
-    r"(?i:example|placeholder|redacted|your)|(.)\1{7}|1234567890|abcdefgh"
+    r"(?i:example|placeholder|redacted|your|changeme|p[a4@]ssw[o0]rd)|(.)\1{7}|1234567890|abcdefgh"
 )
 _WORDS_AND_NUMBER: Final = re.compile(r"(?i)(?:[a-z]{2,20}[_\-]?){1,6}[0-9]{0,4}!?")
 """``my_secret_key_1``, ``password123``: those of documentation."""

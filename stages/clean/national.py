@@ -258,7 +258,7 @@ KINDS: Final = (
     Kind("gb", r"[0-9]{3}[ -]?[0-9]{3}[ -]?[0-9]{4}", british_health, "nhs(?: (?:no|number))?"),
     Kind("gb", r"[A-Za-z]{2} ?[0-9]{2} ?[0-9]{2} ?[0-9]{2} ?[A-Da-d]", british,
          "nino?|national insurance|ni (?:no|number)"),
-    Kind("nl", r"[0-9]{9}", dutch, "bsn|burgerservicenummer|sofi-?nummer"),
+    Kind("nl", r"[0-9]{3}\.?[0-9]{3}\.?[0-9]{3}", dutch, "bsn|burgerservicenummer|sofi-?nummer"),
     Kind("pt", r"[1-3][0-9]{2} ?[0-9]{3} ?[0-9]{3}", portuguese, "nif|contribuinte"),
     Kind("es", r"(?:[0-9]{8}|[XYZxyz]-?[0-9]{7})-?[A-Za-z]", spanish,
          "dni|nif|nie|documento nacional"),

@@ -24,7 +24,8 @@ mobile$ cell$ contact$ office$ home$ work$ direct$ main$ voice$ toll␣free␣ t
 call$ called$ calling$ calls$ dial$ dialed$ dialled$ dialing$ ring$ rang$ reach$ reached$ reachable$
 contacted$ text$ texted$ answer$ answered$ answering$ message$ messages$ anrufen$ appelez$ llame$
 llama$ llamar$ llamad$ chiama$ chiamare$ ligue$
-те фа мо τη טל ها تل 電 电 手 傳 传 携 전 휴 팩
+ph:␣ ph.␣ p:␣ t:␣ m:␣ f:␣ fon$ telp$ telepon$ hp:␣ cep$ number␣is$ điện␣thoạ
+फ़ फो मोबा โท те фа мо τη טל ها تل 電 电 手 傳 传 携 전 휴 팩
 """
 _SSN_WORDS: Final = """
 ssn$ ssns$ ss# s.s.n social$ socialsecur social␣insu soc␣sec$ soc.␣sec$ tax␣id$ taxpayer␣id
@@ -42,7 +43,7 @@ _NETWORK_WORDS: Final = """
 ipv4$ ip4$ inet$ addr adress direcci indirizzo server client peer gateway router
 resolver dns$ nameserver subnet$ proxy$ proxies$ login$ logged$ ping traceroute tracert whois$ dig$
 nslookup$ telnet$ connect listen bind$ src$ dst$ ban$ bans$ bann baned$ firewall$ attack visitor
-came␣from$ forwarder port$ netmask$ mask$ ад
+came␣from$ forward port$ remote block unblock abuse spam vpn$ netmask$ mask$ ад
 """
 WORDS: Final = (
     (PHONE, _PHONE_WORDS),

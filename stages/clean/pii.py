@@ -59,7 +59,10 @@ Policy = Literal["tag", "pseudonym", "annotate"]
 
 _ROLE: Final = "pii_email_role"
 
-_SPELLED: Final = r"(?i:[\[({<] {0,2}at {0,2}[\])}>]| dot |[\[({<] {0,2}dot {0,2}[\])}>])"
+_SPELLED: Final = (
+    r"(?i:[\[({<【] {0,2}(?:at|ät|arroba|arobase|chiocciola|małpa|dot) {0,2}[\])}>】]| dot |%40|"
+    "&#64;|&#x40;)"
+)
 
 
 @lru_cache(maxsize=1)

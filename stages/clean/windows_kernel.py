@@ -40,10 +40,10 @@ from .candidates_kernel import (
     mac,
     mac_width,
     near,
-    secret,
     separator,
     sixteen,
 )
+from .keys_kernel import secret
 
 _U8, _U16 = types.uint8, types.uint16
 _I32, _I64 = types.int32, types.int64

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corpusmill.stages.clean.pii import find, replace
+from corpusmill.stages.clean.pseudonyms import plain
 
 CARD = "5513937574624203"
 GROUPED = "5513 9375 7462 4203"
@@ -112,3 +113,83 @@ def test_account_numbers(text: str, found: list[str]) -> None:
 )
 def test_addresses(text: str, found: list[str]) -> None:
     assert [text[s.start : s.end] for s in find(text, ("email",))] == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("anna@web[.]de", ["anna@web[.]de"]),
+        ("anna@web(dot)de", ["anna@web(dot)de"]),
+        ("anna at web [dot] de", ["anna at web [dot] de"]),
+        ("anna (ät) web.de", ["anna (ät) web.de"]),
+        ("anna[kropka]berg[małpa]web.pl", ["anna[kropka]berg[małpa]web.pl"]),
+        ("?mail=anna%40web.de", ["anna%40web.de"]),
+        ("anna&#64;web.de", ["anna&#64;web.de"]),
+        ("anna 【at】 web.de", ["anna 【at】 web.de"]),
+        ("look (at) it, 20%40 or so", []),
+    ],
+)
+def test_addresses_in_words(text: str, found: list[str]) -> None:
+    assert [text[s.start : s.end] for s in find(text, ("email",), spelled=True)] == found
+    assert find(text, ("email",)) == []
+
+
+def test_one_address_in_words_or_not_has_one_plain_form() -> None:
+    forms = ("anna@web.de", "Anna (ät) web.de", "anna%40web[punkt]de", "anna at web dot de")
+    assert {plain("email", form) for form in forms} == {"anna@web.de"}
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        "M: 07700 900123", "T: 01632 960983", "Ph: 02 9374 4000", "Ph. (02) 9374 4000",
+        "Mob.: 0171 1234567", "Fon: 0711 123456", "फ़ोन: 011-23456789", "मोबाइल 98765 43210",
+        "โทร 02-123-4567", "điện thoại: 024 3825 3108", "telepon 021-3456789", "HP: 0812-3456-7890",
+        "my number is 201-555-0123", "+49.30.901820", "cep: 0532 123 45 67",
+        "mob no 9876543210",
+    ],
+)  # fmt: skip
+def test_labels_of_telephone_numbers(number: str) -> None:
+    assert [s.type for s in find(f"so\n{number}\n")] == ["phone"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "t: 20240102",
+        "ratio m: 1234567 to f: 123456789",
+        "alpha: 07700 900123",
+        "number is 2015550123",
+    ],
+)
+def test_what_is_no_label(text: str) -> None:
+    assert find(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '5.9.1.2 - - [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.0"',
+        "5.9.1.2 - frank [10/Oct/2000:13:55:36 -0700]",
+        "Received: from mail (mail.tiny.org [5.9.1.2])",
+        "X-Forwarded-For: 5.9.1.2",
+        "SRC=5.9.1.2 LEN=40",
+        "::ffff:5.9.1.2",
+        "5.9.1.2 was banned",
+        "blocked 5.9.1.2",
+    ],
+)
+def test_addresses_of_small_numbers_in_logs(text: str) -> None:
+    assert [text[s.start : s.end] for s in find(text)] == ["5.9.1.2"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "## [5.9.1.2] - 2020-01-01", "5.9.1.2 - new features", "the source code (see 1.3.2.3)",
+        "pkg 5.9.1.2 [main]", "range 5.9.1.2 -- 5.9.1.9",
+        "your.name@example.com and first.last@example.org",
+    ],
+)  # fmt: skip
+def test_versions_and_placeholders_stay(text: str) -> None:
+    assert find(text) == []

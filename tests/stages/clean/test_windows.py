@@ -144,6 +144,8 @@ def spelled(parts: Any) -> list[str]:
 
 def ends(kind: str, what: Any) -> list[str]:
     match kind:
+        case "NOT_LITERAL":
+            return ["a"]
         case "LITERAL":
             return [chr(what)]
         case "IN" if str(what[0][0]) == "LITERAL":
@@ -165,7 +167,9 @@ def ends(kind: str, what: Any) -> list[str]:
 
 NATIONAL = {word for k in national.KINDS if not k.alone for word in spellings(k.words)}
 CALLED = {
-    word for p in (digits._STRONG, digits._LABEL, digits._VERB) for word in spellings(p.pattern)
+    word
+    for p in (digits._STRONG, digits._LABEL, digits._LETTER, digits._VERB)
+    for word in spellings(p.pattern)
 }
 
 
