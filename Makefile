@@ -11,7 +11,8 @@ PYTHON ?=
 PYTEST_ARGS ?=
 # One a core; some tests start four workers, so more than eight gain nothing.
 TEST_PROCESSES ?= auto
-PYTEST = $(BIN)/python -I -m pytest -n $(TEST_PROCESSES) --maxprocesses 8 --dist loadgroup
+PYTEST = $(BIN)/python -I -m pytest -n $(TEST_PROCESSES) --maxprocesses 8 --dist loadscope \
+	--no-loadscope-reorder
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq

@@ -13,7 +13,7 @@ import pytest
 
 from .conftest import FILES, LINES, Site, ended
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray")]
+pytestmark = pytest.mark.slow
 
 
 def wait_for(what: str, true: Callable[[], bool], seconds: float = 60.0) -> None:
