@@ -34,19 +34,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from corpusmill.pipeline.errors import AssetError, ConfigError
-from corpusmill.stages.words import ALL_DIGITS, WordTable, tokenise
+from corpusmill.stages.words import ALL_DIGITS, WordTable, encoded, tokenise, tokenise_utf8
 
 from .benchmarks import Benchmark
 from .grams import GramTable
 from .items import Entry, Vocabulary, forms_of
-from .markup import unmarked
+from .markup import markup_of, without_markup, words_outside
 from .paraphrase import Paraphrases
 from .rules import METHODS, Rules
 from .verdict import Judge, Match
@@ -158,16 +158,15 @@ class ContaminationIndex:
     def find(self, texts: Sequence[str], table: WordTable | None = None) -> list[list[Hit]]:
         """The items in each text, by where they start; every item at most once a text. `table`:
         the words of `texts`, where they are known."""
-        plain = [unmarked(text) for text in texts]
         found: list[list[Hit]] = [[] for _ in texts]
-        for part in _parts(texts, plain, table):
-            for document, hit in self._hits(part, plain):
+        for part in _parts(texts, table):
+            for document, hit in self._hits(part, texts):
                 found[part.texts[document]].append(hit)
         for hits in found:
             hits.sort(key=lambda h: (h.start, h.benchmark, h.item))
         return found
 
-    def _hits(self, part: _Part, plain: Sequence[str]) -> Iterator[tuple[int, Hit]]:
+    def _hits(self, part: _Part, texts: Sequence[str]) -> Iterator[tuple[int, Hit]]:
         """(document of `part`, what is found in it)."""
         best: dict[tuple[int, str, str], Match] = {}
         for document, entry, match in self._matches(part):
@@ -176,7 +175,7 @@ class ContaminationIndex:
             best[key] = min(known, match, key=lambda m: (METHODS.index(m.method), -m.coverage))
         self._add_paraphrases(part, best)
         for (document, benchmark, item), match in best.items():
-            raw = plain[part.texts[document]].encode("utf-8", "surrogatepass")
+            raw = texts[part.texts[document]].encode("utf-8", "surrogatepass")
             first = int(part.begin[document])
             start, end = (
                 len(raw[: int(b)].decode("utf-8", "surrogatepass"))
@@ -231,20 +230,38 @@ def _mostly_in(match: Match, other: Match) -> bool:
     return 2 * shared > match.end - match.start
 
 
-def _parts(texts: Sequence[str], plain: Sequence[str], table: WordTable | None) -> Iterator[_Part]:
-    """The words of `plain`, of every text in one of the parts. `table` has those of `texts`, some
-    of which are the same."""
+def _parts(texts: Sequence[str], table: WordTable | None) -> Iterator[_Part]:
+    """The words of `texts` without markup, of every text in one of the parts. `table` has those of
+    `texts` as they are."""
     if table is None:
-        whole = tokenise(plain)
-        yield _Part(whole, range(len(texts)), whole.doc_start[:-1], whole.doc_start[1:])
+        data, byte_start, _ = encoded(texts)
+        markup = markup_of(data, byte_start)
+        if markup:
+            data = without_markup(data, byte_start, markup)
+        yield _whole(tokenise_utf8(data, byte_start))
         return
-    changed = [n for n, (text, own) in enumerate(zip(texts, plain, strict=True)) if text != own]
+    markup = markup_of(table.data, table.byte_start)
+    if not markup:
+        yield _whole(table)
+        return
+    plain = without_markup(table.data, table.byte_start, markup)
+    again = markup.entities
+    fewer = np.unique(np.searchsorted(table.byte_start, markup.tags[:, 0], side="right") - 1)
+    fewer = np.setdiff1d(fewer, again)
     begin, stop = table.doc_start[:-1], table.doc_start[1:].copy()
-    stop[changed] = begin[changed]
+    stop[fewer] = begin[fewer]
+    stop[again] = begin[again]
     yield _Part(table, range(len(texts)), begin, stop)
-    if changed:
-        again = tokenise([plain[n] for n in changed])
-        yield _Part(again, changed, again.doc_start[:-1], again.doc_start[1:])
+    if len(fewer):
+        yield _whole(words_outside(table, markup, fewer, plain))
+    if len(again):
+        bounds = [(int(table.byte_start[d]), int(table.byte_start[d + 1])) for d in again.tolist()]
+        pieces = [plain[a:b].tobytes().decode("utf-8", "surrogatepass") for a, b in bounds]
+        yield replace(_whole(tokenise(pieces)), texts=again.tolist())
+
+
+def _whole(table: WordTable) -> _Part:
+    return _Part(table, range(table.documents), table.doc_start[:-1], table.doc_start[1:])
 
 
 def coverage_report(

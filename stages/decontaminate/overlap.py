@@ -24,11 +24,11 @@ ODD: Final = np.array(
 MIX: Final = np.uint64(29)
 
 
-def grams(words: U64) -> U64:
-    """A 64-bit hash of each `GRAM` words in a row (empty for fewer)."""
-    count = max(0, len(words) - GRAM + 1)
+def grams(words: U64, size: int = GRAM) -> U64:
+    """A 64-bit hash of each `size` words in a row (empty for fewer), `GRAM` at most."""
+    count = max(0, len(words) - size + 1)
     total = np.zeros(count, np.uint64)
-    for i in range(GRAM):
+    for i in range(size):
         total += words[i : i + count] * ODD[i]
     total ^= total >> MIX
     total *= ODD[0]

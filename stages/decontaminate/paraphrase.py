@@ -2,7 +2,7 @@
 
 Words count by class (`corpusmill.stages.decontaminate.stems`), so that "sells" is "sold" and
 "three" is "3". A window of one and a quarter times the item's length is judged where three of the
-item's `ANCHORS` rarest words stand in it. It is the item where the classes that both have
+item's rarest words stand in it. It is the item where the classes that both have
 
 - carry `paraphrase_bits` of rarity: about 2**-bits windows would have them all by chance;
 - are `paraphrase_percent` of the rarity of all of the item's classes;
@@ -21,8 +21,9 @@ Contamination") and tried on the other; see ``docs/contamination.md``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
@@ -31,6 +32,7 @@ import numpy as np
 from corpusmill.stages.words import tokenise
 
 from . import overlap, stems
+from .anchors import Anchors, with_bits
 from .grams import bit_filter
 from .rules import Rules
 
@@ -40,16 +42,6 @@ if TYPE_CHECKING:
     U64 = npt.NDArray[np.uint64]
     I32 = npt.NDArray[np.int32]
     I64 = npt.NDArray[np.int64]
-
-ANCHORS: Final = 12
-"""Most rare words by which an item is looked for."""
-
-_ANCHOR_BITS: Final = 5
-_HOLDERS: Final = 150
-"""A word that more items have is no anchor."""
-
-_ANCHOR_PERCENT: Final = 45
-"""Share of the rarity of its anchors that makes an item a candidate."""
 
 _TAIL: Final = 8
 """Words after the last anchor that still belong to the window."""
@@ -102,7 +94,7 @@ class Paraphrases:
             for _, words in self.items
         ]
         self._kernel = paraphrase_kernel
-        self._make_postings(len(used))
+        self._make_classes(len(used))
         self._make_table(used, class_of, {h: s for h, s in stem_of.items() if s in class_of})
 
     def _make_table(self, used: list[str], class_of: dict[str, int], own: dict[int, str]) -> None:
@@ -122,10 +114,9 @@ class Paraphrases:
         values = values[first]
         self._slots = np.zeros(1 << max(4, (2 * len(unique)).bit_length()), np.uint64)
         self._kernel.fill(unique, values, self._slots)
-        anchors = np.diff(self._post_first)[values] > 0
-        self._filter = bit_filter(unique[anchors], _FILTER_BITS)
+        self._filter = bit_filter(unique[self._anchors.is_anchor[values] > 0], _FILTER_BITS)
 
-    def _make_postings(self, classes: int) -> None:
+    def _make_classes(self, classes: int) -> None:
         count = len(self._sequences)
         sizes = np.array([len(sequence) for sequence in self._sequences], np.int64)
         words = np.concatenate([*self._sequences, np.zeros(0, np.int32)]).astype(np.int64)
@@ -134,33 +125,13 @@ class Paraphrases:
         bits = self._bits[own]
         self._class_list = own.astype(np.int32)
         self._class_first = np.searchsorted(item, np.arange(count + 1)).astype(np.int64)
-        self._class_bits = bits.astype(np.int32)
-        self._total = np.bincount(item, bits, minlength=count).astype(np.int32)
+        self._classes = with_bits(own, bits).astype(np.uint32)
         width = np.minimum(sizes * 5 // 4 + 10, self._kernel.WIDEST)
         self._width = width.astype(np.int32)
-
-        holders = np.bincount(own, minlength=classes)[own]
-        fit = np.flatnonzero((holders <= _HOLDERS) & (bits >= _ANCHOR_BITS))
-        fit = fit[np.lexsort((own[fit], holders[fit], -bits[fit], item[fit]))]
-        slot = np.arange(len(fit)) - np.searchsorted(item[fit], item[fit])
-        fit, slot = fit[slot < ANCHORS], slot[slot < ANCHORS]
-        rarity = np.zeros((count, ANCHORS), np.int64)
-        rarity[item[fit], slot] = bits[fit]
-        needed = -(-rarity.sum(axis=1) * _ANCHOR_PERCENT // 100)
-        # The most frequent anchors are left out, as long as the others must still be three.
-        spare = np.maximum(0, needed - 2 * stems.RAREST - 1)
-        rest = np.cumsum(rarity[:, ::-1], axis=1)[:, ::-1]
-        rarity[(rest <= spare[:, None]) & (rarity > 0)] *= -1
-        self._needed = (needed + np.minimum(rarity, 0).sum(axis=1)).astype(np.int32)
-        used = rarity[item[fit], slot] > 0
-        fit, slot = fit[used], slot[used]
-        self._class_anchor = np.zeros(len(own), np.int32)
-        self._class_anchor[fit] = bits[fit]
-
-        order = np.argsort(own[fit], kind="stable")
-        fit, slot = fit[order], slot[order]
-        self._post_first = np.searchsorted(own[fit], np.arange(classes + 1)).astype(np.int64)
-        self._postings = ((item[fit] << self._kernel.SLOT_BITS) | slot).astype(np.uint64)
+        total = np.bincount(item, bits, minlength=count).astype(np.int64)
+        share = -(-total * self.rules.paraphrase_percent // 100)
+        least = np.maximum(share, self.rules.paraphrase_bits)
+        self._anchors = Anchors(item, own, bits, classes, least)
 
     def find(self, words: U64, begin: I64, stop: I64) -> list[Match]:
         """Every item at most once in each document ``words[begin[d]:stop[d]]``, where most of it
@@ -185,24 +156,26 @@ class Paraphrases:
         return found
 
     def _scan(self, words: U64, begin: I64, stop: I64) -> I64:
-        """The windows that hold enough of an item; see `paraphrase_kernel.scan`."""
+        """The windows that hold enough of an item; see `paraphrase_kernel.windows`."""
         at, classes = np.empty(len(words), np.int64), np.empty(len(words), np.int32)
         n = self._kernel.anchors(
-            words, begin, stop, self._filter, self._slots, self._post_first, at, classes
+            words, begin, stop, self._filter, self._slots, self._anchors.is_anchor, at, classes
         )
         at, classes = at[:n], classes[:n]
-        room = 1024
-        while True:
-            rows = np.empty((room, 5), np.int64)
-            n = self._kernel.scan(
-                words, begin, stop, at, classes, self._slots, self._post_first, self._postings,
-                self._width, self._needed, self._class_first, self._class_list, self._class_bits,
-                self._class_anchor, self._total, self.rules.paraphrase_percent,
-                self.rules.paraphrase_bits, _TAIL, rows,
-            )  # fmt: skip
-            if n >= 0:
-                return rows[:n]
-            room *= 4
+        self._anchors.seen(classes)
+        kernel, anchors = self._kernel, self._anchors
+        near = partial(kernel.near_pairs, stop, at, classes, *anchors.postings, self._width)
+        pairs = _with_room(near, 3)
+        if not len(pairs):
+            return np.empty((0, 5), np.int64)
+        class_at = np.zeros(len(words), np.int32)
+        places = np.zeros((2, len(anchors.is_anchor)), np.int32)
+        windows = partial(
+            kernel.windows, words, begin, stop, at, classes, self._slots,
+            pairs, self._width, anchors.items, self._classes, _TAIL,
+            class_at, places,
+        )  # fmt: skip
+        return _with_room(windows, 5)
 
     def _judge(
         self, item: int, words: I32, places: Sequence[tuple[int, int, int]]
@@ -240,3 +213,15 @@ class Paraphrases:
             if best is None or share > best[0]:
                 best = (share, low, high)
         return best
+
+
+def _with_room(fill: Callable[[I64], int], columns: int) -> I64:
+    """The rows that `fill` puts into an array, which says with a negative number that it was too
+    short."""
+    room = 1024
+    while True:
+        rows = np.empty((room, columns), np.int64)
+        n = fill(rows)
+        if n >= 0:
+            return rows[:n]
+        room *= 4

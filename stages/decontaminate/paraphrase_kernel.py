@@ -10,42 +10,32 @@ import numpy as np
 
 from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import array, kernel, out
+from corpusmill.stages.wide import fetch
 
+from .anchors import ANCHORS, BITS_OF_CLASS, FIRST, LAST, LEAST, NEEDED, SLOT_BITS
 from .grams_kernel import has_bit, shift_of
 
-_U8, _I32, _I64, _U64 = types.uint8, types.int32, types.int64, types.uint64
+_U8, _I32, _U32, _I64, _U64 = (
+    types.uint8, types.int32, types.uint32, types.int64, types.uint64
+)  # fmt: skip
 _1 = np.uint64(1)
 
 CLASS_BITS = 24
 """Bits of a slot that have the class."""
 _CLASS = np.uint64((1 << CLASS_BITS) - 1)
 
-SLOT_BITS = 4
-"""Lower bits of a posting, which say which of its item's anchors a class is."""
+_AHEAD = 8
+"""Pairs before it is its turn what is known of an item is asked for: it is far away."""
+
 _SLOT = np.uint64((1 << SLOT_BITS) - 1)
 
 WIDEST = (1 << 16) - 1
 """Words of the widest window."""
-_PLACE = np.uint64(WIDEST)
-_4, _16, _32, _48, _52 = (np.uint64(n) for n in (SLOT_BITS, 16, 32, 48, 48 + SLOT_BITS))
 
-
-@kernel(_U64(_U64, _U64, _U64), inline=True)
-def moved_on(state, slot, place):  # type: ignore[no-untyped-def]
-    """What is known of an item when one more of its anchors is met.
-
-    All of it is one integer, since it is read and written for every anchor of a text: the places
-    (lower 16 bits) of the last three anchors, each another one, from the lowest bits on; and which
-    ones the last two were.
-    """
-    last = (state >> _48) & _SLOT
-    if last == slot:
-        return (state & ~_PLACE) | place
-    third = (state >> _32) & _PLACE
-    if (state >> _52) & _SLOT != slot:
-        third = (state >> _16) & _PLACE
-    second = state & _PLACE
-    return place | (second << _16) | (third << _32) | (slot << _48) | (last << _52)
+_MET = np.uint64((1 << 32) - (1 << SLOT_BITS))
+_WIDTH = np.uint64(WIDEST << 32)
+_4, _32 = np.uint64(SLOT_BITS), np.uint64(32)
+_BITS = np.uint32((1 << BITS_OF_CLASS) - 1)
 
 
 @kernel(types.void(array(_U64), array(_I32), out(_U64)))
@@ -79,11 +69,11 @@ def classify(words, slots, classes):  # type: ignore[no-untyped-def]
 
 
 @kernel(
-    _I64(array(_U64), array(_I64), array(_I64), array(_U8), array(_U64), array(_I64), out(_I64),
+    _I64(array(_U64), array(_I64), array(_I64), array(_U8), array(_U64), array(_U8), out(_I64),
          out(_I32))
 )  # fmt: skip
 def anchors(  # type: ignore[no-untyped-def]
-    words, begin, stop, filter_, slots, post_first, at, classes
+    words, begin, stop, filter_, slots, is_anchor, at, classes
 ):
     """Fills `at` and `classes` with the places of anchors of any item, and returns their number.
 
@@ -100,114 +90,188 @@ def anchors(  # type: ignore[no-untyped-def]
         c = class_of(words[at[k]], slots)
         at[kept] = at[k]
         classes[kept] = c
-        kept += c >= 0 and post_first[c + 1] > post_first[c]
+        kept += c >= 0 and is_anchor[c]
     return kept
 
 
-@kernel(_I64(array(_I64), array(_I32), _I64, _I64, out(_I32), array(_I32)))
-def anchored(at, at_class, k, first, place, class_anchor):  # type: ignore[no-untyped-def]
-    """The bits of an item's different anchors from `first` to the one of number `k`, 0 if they are
-    less than three. `place` has 1 + the number of each class of the item, and loses those seen."""
-    bits = 0
-    different = 0
-    while k >= 0 and at[k] >= first:
-        u = place[at_class[k]] - 1
-        if u >= 0:
-            place[at_class[k]] = 0
-            bits += class_anchor[u]
-            different += class_anchor[u] > 0
-        k -= 1
-    return bits if different >= 3 else 0
-
-
-@kernel(types.UniTuple(_I64, 3)(array(_U64), _I64, _I64, array(_U64), out(_I32), array(_I32)))
-def held_in(words, first, end, slots, place, class_bits):  # type: ignore[no-untyped-def]
-    """The bits of an item's different classes among ``words[first:end]``, and where the first and
-    behind the last of them stand. `place` has 1 + the number of each class of the item, and has it
-    negative when it was seen."""
+@kernel(
+    types.UniTuple(_I64, 3)(
+        array(_U64), _I64, _I64, array(_U64), array(_U32), _I64, _I64, out(_I32), out(_I32)
+    )
+)
+def held_in(words, low, high, slots, classes, f, g, class_at, place):  # type: ignore[no-untyped-def]
+    """The bits of the classes ``classes[f:g]`` that stand in ``words[low:high]``, and where the
+    first and behind the last of them do. `class_at` has what was looked up before: 2 + the class of
+    a word, or 0; `place` is 0 before and after."""
+    for u in range(f, g):
+        place[classes[u] >> BITS_OF_CLASS] = classes[u] & _BITS
+    mask = np.uint64(len(slots) - 1)
+    for q in range(low, high):
+        if class_at[q] == 0:
+            fetch(slots, words[q] & mask)
     held = 0
-    low = end
-    high = first
-    for q in range(first, end):
-        c = class_of(words[q], slots)
+    x = high
+    y = low
+    for q in range(low, high):
+        if class_at[q] == 0:
+            class_at[q] = class_of(words[q], slots) + 2
+        c = class_at[q] - 2
         if c < 0 or place[c] == 0:
             continue
-        bits = class_bits[abs(place[c]) - 1]
+        bits = abs(place[c])
         if bits >= 4:  # "the" does not say where an item begins
-            low = min(low, q)
-            high = q + 1
+            x = min(x, q)
+            y = q + 1
         if place[c] > 0:
-            place[c] = -place[c]
+            place[c] = -bits
             held += bits
-    return held, low, high
+    for u in range(f, g):
+        place[classes[u] >> BITS_OF_CLASS] = 0
+    return held, x, y
+
+
+@kernel(types.boolean(array(_I64), array(_U32), _I64, _I64))
+def enough(where, anchors, low, needed):  # type: ignore[no-untyped-def]
+    """Whether three or more of an item's anchors, with the bits `needed` together, stand at the
+    word `low` or behind it. `where`: where each was met last."""
+    held = different = 0
+    for u in range(len(where)):
+        is_there = where[u] >= low
+        held += is_there * np.int64(anchors[u] & _BITS)
+        different += is_there
+    return different >= 3 and held >= needed
 
 
 @kernel(
-    _I64(array(_U64), array(_I64), array(_I64), array(_I64), array(_I32),
-         array(_U64), array(_I64), array(_U64), array(_I32), array(_I32),
-         array(_I64), array(_I32), array(_I32), array(_I32), array(_I32),
-         _I64, _I64, _I64, out(_I64, dims=2))
+    _I64(array(_U64), array(_U64), array(_I64), array(_I32), _I64, _I64, _I64, _I64, _I64, _I64,
+         _I64, array(_U32), array(_U32), _I64, out(_I32), out(_I32), out(_I32), out(_I64), _I64,
+         _I64, out(_I64, dims=2))
 )  # fmt: skip
-def scan(  # type: ignore[no-untyped-def]
-    words, begin, stop, at, at_class,
-    slots, post_first, postings, width, anchors_needed,
-    class_first, class_list, class_bits, class_anchor, total,
-    min_percent, min_bits, tail, rows,
+def look_around(  # type: ignore[no-untyped-def]
+    words, slots, at, at_class, k, d, begin, stop, i, done,
+    width, item, classes, tail, class_at, place, own_place, where, r,
+    n, rows,
+):  # fmt: skip
+    """Adds to `rows`, of which there are `n`, the windows of item `i` that end at one of its
+    anchors less than its width behind the one of number `k`, of document `d`, ``begin:stop``; those
+    that end before the word `done` are there. `r` is the last row of the item. Returns the number
+    of rows, or -1 - number if `rows` is too short.
+
+    `place` and `own_place` are 0 before and after; `where` is written over.
+    """
+    p = at[k]
+    for u in range(len(where)):
+        where[u] = -1
+        if item[u]:
+            own_place[item[u] >> BITS_OF_CLASS] = u + 1
+    j = k
+    while j > 0 and at[j - 1] > p - width and at[j - 1] >= begin:
+        j -= 1
+    while j < len(at) and at[j] < p + width and at[j] < stop:
+        q = at[j]
+        u = own_place[at_class[j]] - 1
+        j += 1
+        if u < 0:
+            continue
+        where[u] = q
+        first = max(begin, q - width + 1)
+        if q < max(p, done) or not enough(where, item, first, item[NEEDED]):
+            continue
+        held, x, y = held_in(
+            words, first, min(stop, q + tail), slots, classes, item[FIRST], item[LAST], class_at,
+            place,
+        )  # fmt: skip
+        if held < item[LEAST]:
+            continue
+        if r >= 0 and rows[r, 0] == d and x < rows[r, 3]:
+            if held <= rows[r, 4]:
+                continue
+        else:
+            if n == len(rows):
+                n = -1 - n
+                break
+            r = n
+            n += 1
+        rows[r, 0] = d
+        rows[r, 1] = i
+        rows[r, 2] = x
+        rows[r, 3] = y
+        rows[r, 4] = held
+    for u in range(len(where)):
+        if item[u]:
+            own_place[item[u] >> BITS_OF_CLASS] = 0
+    return n
+
+
+@kernel(
+    _I64(array(_I64), array(_I64), array(_I32), array(_I32), array(_U32), array(_I32),
+         out(_I64, dims=2))
+)  # fmt: skip
+def near_pairs(stop, at, at_class, post_first, postings, width, found):  # type: ignore[no-untyped-def]
+    """Fills `found` with (document, number of an anchor, item) where an anchor stands less than the
+    item's width behind another one of it, of those in `postings`; some are of two documents, or
+    stand farther apart. Returns their number, or -1 - number if `found` is too short."""
+    # Of each item, in one number since it is read and written for every posting: its width, and
+    # where (lower 28 bits of the place) which of its anchors was met last.
+    state = np.empty(len(width), np.uint64)
+    for i in range(len(width)):
+        state[i] = np.uint64(width[i]) << _32
+    n = d = 0
+    for k in range(len(at)):
+        while at[k] >= stop[d]:
+            d += 1
+        c = at_class[k]
+        met = np.uint64(at[k]) << _4 & _MET
+        for m in range(post_first[c], post_first[c + 1]):
+            posting = np.uint64(postings[m])
+            item = posting >> _4
+            known = state[item]
+            state[item] = (known & _WIDTH) | met | (posting & _SLOT)
+            near = (met - (known & _MET)) & _MET < known >> _32 << _4
+            if near & ((known ^ posting) & _SLOT != 0):
+                if n == len(found):
+                    return -1 - n
+                found[n, 0] = d
+                found[n, 1] = k
+                found[n, 2] = item
+                n += 1
+    return n
+
+
+@kernel(
+    _I64(array(_U64), array(_I64), array(_I64), array(_I64), array(_I32), array(_U64),
+         array(_I64, dims=2), array(_I32), array(_U32, dims=2), array(_U32), _I64,
+         out(_I32), out(_I32, dims=2), out(_I64, dims=2))
+)  # fmt: skip
+def windows(  # type: ignore[no-untyped-def]
+    words, begin, stop, at, at_class, slots,
+    pairs, width, items, classes, tail,
+    class_at, places, rows,
 ):  # fmt: skip
     """Fills `rows` with (document, item, first word, word after the last, bits) of windows that
     hold enough of an item; windows of one item in one document do not overlap. Returns their
     number, or -1 - number if `rows` is too short.
 
-    An item is looked at where three of its anchors stand in its width. Only then are all words of
-    the window looked up: its anchors must have `anchors_needed` bits together, all its classes
-    `min_bits` and `min_percent` of the item's.
+    Looked at are the windows around `pairs`, those of `near_pairs`, that end at an anchor of the
+    item: its anchors must have the bits that are `NEEDED` together, all its classes the `LEAST`.
+    `class_at` has a 0 for each word, `places` two for each class.
     """
-    state = np.full(len(width), ~np.uint64(0), np.uint64)
+    done = np.zeros(len(width), np.int64)  # windows that end before this word are in `rows`
     last_row = np.full(len(width), -1, np.int64)
-    place = np.zeros(len(post_first), np.int32)
+    where = np.empty(ANCHORS, np.int64)
     n = 0
-    d = 0
-    for k in range(len(at)):
-        p = at[k]
-        while d < len(stop) and p >= stop[d]:
-            d += 1
-        c = at_class[k]
-        for m in range(post_first[c], post_first[c + 1]):
-            i = postings[m] >> _4
-            known = moved_on(state[i], postings[m] & _SLOT, np.uint64(p) & _PLACE)
-            state[i] = known
-            # May be of an earlier document, or so many places before: few are.
-            if (np.uint64(p) - (known >> _32)) & _PLACE >= np.uint64(width[i]):
-                continue
-            first = max(begin[d], p - width[i] + 1)
-            f = class_first[i]
-            g = class_first[i + 1]
-            for u in range(f, g):
-                place[class_list[u]] = u + 1
-            held = np.int64(0)
-            x = y = first
-            if anchored(at, at_class, k, first, place, class_anchor) >= anchors_needed[i]:
-                for u in range(f, g):
-                    place[class_list[u]] = u + 1
-                end = min(stop[d], p + tail)
-                held, x, y = held_in(words, first, end, slots, place, class_bits)
-            for u in range(f, g):
-                place[class_list[u]] = 0
-            if held < min_bits or held * 100 < min_percent * total[i]:
-                continue
-            r = last_row[i]
-            if r >= 0 and rows[r, 0] == d and x < rows[r, 3]:
-                if held <= rows[r, 4]:
-                    continue
-            else:
-                if n == len(rows):
-                    return -1 - n
-                r = n
-                n += 1
-                last_row[i] = r
-            rows[r, 0] = d
-            rows[r, 1] = i
-            rows[r, 2] = x
-            rows[r, 3] = y
-            rows[r, 4] = held
+    for m in range(len(pairs)):
+        fetch(items, items.shape[1] * pairs[min(m + _AHEAD, len(pairs) - 1), 2])
+        d, k, i = pairs[m]
+        before = n
+        n = look_around(
+            words, slots, at, at_class, k, d, begin[d], stop[d], i, done[i],
+            width[i], items[i], classes, tail, class_at, places[0], places[1], where,
+            last_row[i], n, rows,
+        )  # fmt: skip
+        if n < 0:
+            return n
+        if n > before:
+            last_row[i] = n - 1
+        done[i] = min(stop[d], at[k] + width[i])
     return n

@@ -8,7 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpusmill.stages.decontaminate import grams as grams_module
-from corpusmill.stages.decontaminate.grams import COMMON, Candidate, GramTable, bit_filter
+from corpusmill.stages.decontaminate.grams import (
+    COMMON,
+    INNER,
+    Candidate,
+    GramTable,
+    bit_filter,
+)
 from corpusmill.stages.decontaminate.overlap import GRAM, grams
 from corpusmill.stages.words import ALL_DIGITS, tokenise, word_hashes
 
@@ -108,21 +114,14 @@ def test_the_kernels_have_the_hash_of_overlap() -> None:
     begin, stop = np.array([0, 20, 20, 23]), np.array([20, 20, 23, 60])
     every = np.full(1 << 6, 255, np.uint8)
     at, gram = np.empty(120, np.int64), np.empty(120, np.uint64)
-    n = kernel.in_a_row(words, begin, stop, every, at, gram)
-    inside = [*range(16), *range(23, 56)]
-    assert at[:n].tolist() == inside
-    assert np.array_equal(gram[:n], grams(words)[inside])
-
-    flags = np.zeros(60, np.uint8)
-    flags[[2, 3, 30]] = ALL_DIGITS
-    m = kernel.over_numbers(words, flags, begin, stop, every, n, at, gram)
-    assert at[n:m].tolist() == [0, 1, 26, 27, 28, 29]
-    left = np.delete(words, [2, 3, 30])
-    assert np.array_equal(gram[n:m], grams(left)[[0, 1, 24, 25, 26, 27]])
+    n = kernel.every_third(words, begin, stop, every, at, gram)
+    thirds = [*range(0, 18, 3), 20, *range(23, 58, 3)]
+    assert at[:n].tolist() == thirds
+    assert np.array_equal(gram[:n], grams(words, INNER)[thirds])
 
     some = every.copy()
     some[:32] = 0
-    upper = kernel.in_a_row(words, begin, stop, some, at, gram)
+    upper = kernel.every_third(words, begin, stop, some, at, gram)
     assert 0 < upper < n
     assert (gram[:upper] >> np.uint64(63)).all()
     assert kernel.thinned(every, 0, upper, 0, at, gram) == upper
@@ -130,6 +129,41 @@ def test_the_kernels_have_the_hash_of_overlap() -> None:
     behind = kernel.thinned(some, 0, upper, 0, at, gram)
     assert behind == sum(map(bool, odd)) > 0
     assert (gram[:behind] & np.uint64(256)).all()
+
+    m = kernel.around(words, begin, stop, np.array(thirds), at, gram)
+    inside = [*range(16), *range(23, 56)]
+    assert at[:m].tolist() == inside
+    assert np.array_equal(gram[:m], grams(words)[inside])
+
+
+def test_the_kernels_have_the_hash_of_n_grams_over_numbers() -> None:
+    from corpusmill.stages.decontaminate import grams_kernel as kernel
+
+    words = word_hashes([f"w{n}" for n in range(60)])
+    begin, stop = np.array([0, 20, 20, 23]), np.array([20, 20, 23, 60])
+    every = np.full(1 << 6, 255, np.uint8)
+    at, gram = np.empty(120, np.int64), np.empty(120, np.uint64)
+    flags = np.zeros(60, np.uint8)
+    numbers = [2, 3, 19, 20, 30, 36, 37, 41, 56, 59]
+    flags[numbers] = ALL_DIGITS
+    m = kernel.over_numbers(words, flags, begin, stop, every, 5, at, gram)
+    found = dict(zip(at[5:m].tolist(), gram[5:m].tolist(), strict=True))
+    expected = {}
+    for first, last in zip(begin.tolist(), stop.tolist(), strict=True):
+        left = [n for n in range(first, last) if n not in numbers]
+        for own in zip(*(left[k:] for k in range(5)), strict=False):
+            if own[-1] - own[0] > 4:
+                expected[own[0]] = int(grams(words[list(own)])[0])
+    assert len(found) == m - 5
+    assert found == expected
+    assert list(found) == sorted(found)
+    assert sorted(found) == [0, 1, 26, 27, 28, 29, 32, 33, 34, 35, 38, 39, 40, 52, 53]
+    some = every.copy()
+    some[:32] = 0
+    upper = kernel.over_numbers(words, flags, begin, stop, some, 0, at, gram)
+    inner = {n: int(grams(words[[p for p in range(n, 60) if p not in numbers][:3]], 3)[0])
+             for n in expected}  # fmt: skip
+    assert at[:upper].tolist() == [n for n in expected if inner[n] >> 63]
 
 
 def test_grams_that_are_in_the_table_have_their_numbers() -> None:

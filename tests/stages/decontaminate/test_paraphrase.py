@@ -7,7 +7,9 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +19,9 @@ from hypothesis import strategies as st
 from corpusmill.stages.decontaminate.benchmarks import Benchmark, Item, load
 from corpusmill.stages.decontaminate.index import ContaminationIndex, Hit
 from corpusmill.stages.decontaminate.overlap import heaviest_common
+from corpusmill.stages.decontaminate.paraphrase import Paraphrases
 from corpusmill.stages.decontaminate.rules import Rules
+from corpusmill.stages.words import word_hashes
 
 QUESTION = (
     "Nora picks 18 plums from each of her seven trees and gives a third of them to the school "
@@ -148,26 +152,78 @@ def test_heaviest_common(item: list[int], window: list[int], weights: list[int])
     assert heaviest_common(*arrays, np.array(weights[: len(item)], np.int64)) == best(0, 0)
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 40_000)), min_size=3, max_size=12))
-def test_the_third_last_anchor(met: list[tuple[int, int]]) -> None:
-    """Of what is kept of an item: the place of the last anchor but two other ones, modulo 2**16."""
-    from corpusmill.stages.decontaminate.paraphrase_kernel import moved_on
-
-    state, place = np.uint64(2**64 - 1), 0
-    last: dict[int, int] = {}
-    for slot, step in met:
-        place += step
-        last[slot] = place
-        state = np.uint64(moved_on(state, np.uint64(slot), np.uint64(place % 2**16)))
-    others = sorted(last.values(), reverse=True)
-    if len(others) >= 3:
-        assert int(state) >> 32 & 0xFFFF == others[2] % 2**16
-    assert int(state) & 0xFFFF == others[0] % 2**16
+COMMON = "the of and to in is that for it was as on be with".split()
+RARE = "plum jar cellar harbour ferry counter quay bicycle deck tea".split()
 
 
-def test_a_telling_as_far_behind_as_places_are_told_apart() -> None:
-    """The second one's anchors stand 2**16 words after the first one's."""
+@cache
+def items_of_few_words() -> Paraphrases:
+    """Three items that share rare words; wide and narrow ones."""
+    stem_of = dict(zip(word_hashes([*COMMON, *RARE]).tolist(), [*COMMON, *RARE], strict=True))
+    told = [
+        [*COMMON[:8], *RARE[:5], *COMMON[:12]],
+        [*RARE[2:8], *COMMON[3:14] * 2],
+        [*COMMON, *RARE[::3], *COMMON[:8] * 3],
+    ]
+    rules = Rules(paraphrase_bits=16)
+    return Paraphrases([(n, word_hashes(words)) for n, words in enumerate(told)], stem_of, rules)
+
+
+def windows_by_hand(p: Paraphrases, classes: list[int], begin: int, stop: int) -> dict[int, Any]:
+    """Item → (first word, word behind the last, bits), ... of the document ``begin:stop``."""
+    found: dict[int, Any] = {}
+    bits_of = p._bits.tolist()
+    for item, row in enumerate(p._anchors.items.tolist()):
+        own = {a >> 8: a & 255 for a in row[:12] if a}
+        needed, low, high, least = row[12:]
+        all_of = {a >> 8 for a in p._classes[low:high].tolist()}
+        kept: list[tuple[int, int, int]] = []
+        for q in range(begin, stop):
+            first = max(begin, q - int(p._width[item]) + 1)
+            there = set(classes[first : q + 1]) & set(own)
+            enough = len(there) >= 3 and sum(own[c] for c in there) >= needed
+            if classes[q] not in own or not enough:
+                continue
+            places = [n for n in range(first, min(stop, q + 8)) if classes[n] in all_of]
+            held = sum(bits_of[c] for c in {classes[n] for n in places})
+            telling = [n for n in places if bits_of[classes[n]] >= 4]
+            window = telling[0], telling[-1] + 1, held
+            if held < least:
+                continue
+            if kept and window[0] < kept[-1][1]:
+                if held > kept[-1][2]:
+                    kept[-1] = window
+            else:
+                kept.append(window)
+        if kept:
+            found[item] = kept
+    return found
+
+
+@settings(derandomize=True, deadline=None, max_examples=150)
+@given(
+    st.lists(
+        st.lists(st.sampled_from([*RARE, *RARE, *COMMON, "nothing"]), max_size=90), max_size=3
+    ),
+    st.booleans(),
+)
+def test_windows_are_those_that_hold_enough(documents: list[list[str]], again: bool) -> None:
+    p = items_of_few_words()
+    bounds = np.cumsum([0, *map(len, documents)])
+    words = word_hashes([word for document in documents for word in document])
+    classes = np.empty(len(words), np.int32)
+    p._kernel.classify(words, p._slots, classes)
+    expected = []
+    for d, (begin, stop) in enumerate(pairwise(bounds.tolist())):
+        for item, own in windows_by_hand(p, classes.tolist(), begin, stop).items():
+            expected += [(d, item, *window) for window in own]
+    if again:
+        p._anchors._due = 1  # other anchors are asked for
+    rows = p._scan(words, bounds[:-1], bounds[1:])
+    assert sorted(map(tuple, rows.tolist())) == expected
+
+
+def test_a_telling_far_behind_another() -> None:
     filler = "nothing " * (2**16 - len(TOLD.replace("/", " ").split()))
     (hit,) = found(TOLD + " " + filler + TOLD)
     assert hit.method == "paraphrase"

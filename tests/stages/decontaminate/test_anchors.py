@@ -1,0 +1,102 @@
+"""Anchors: which are asked for changes nothing that is found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corpusmill.stages.decontaminate import anchors as module
+from corpusmill.stages.decontaminate import paraphrase_kernel as kernel
+from corpusmill.stages.decontaminate.anchors import (
+    ANCHORS,
+    BITS_OF_CLASS,
+    NEEDED,
+    SLOT_BITS,
+    Anchors,
+)
+
+BITS = [5, 6, 7, 8, 8, 4]
+"""Of six classes; that of 4 bits is no anchor."""
+
+
+def made(items: Sequence[Sequence[int]]) -> Anchors:
+    pairs = sorted({(n, c) for n, classes in enumerate(items) for c in classes})
+    item = np.array([n for n, _ in pairs], np.int64)
+    own = np.array([c for _, c in pairs], np.int64)
+    least = np.zeros(len(items), np.int64)
+    return Anchors(item, own, np.array(BITS, np.int64)[own], len(BITS), least)
+
+
+def asked_for(anchors: Anchors) -> dict[int, set[int]]:
+    """Item → classes that have a posting of it."""
+    first, posting = anchors.postings
+    found: dict[int, set[int]] = {}
+    for c in range(len(first) - 1):
+        for n in posting[first[c] : first[c + 1]].tolist():
+            slot = n & ((1 << SLOT_BITS) - 1)
+            assert anchors.items[n >> SLOT_BITS, slot] >> BITS_OF_CLASS == c
+            found.setdefault(n >> SLOT_BITS, set()).add(c)
+    return found
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(
+    st.lists(st.sets(st.integers(0, 5), min_size=1), min_size=1, max_size=4),
+    st.lists(st.integers(0, 5), max_size=30),
+)
+def test_two_are_asked_for_wherever_enough_stand(items: list[set[int]], text: list[int]) -> None:
+    anchors = made([sorted(own) for own in items])
+    anchors._due = 1
+    seen = [c for c in text if anchors.is_anchor[c]]
+    anchors.seen(np.array(seen, np.int32))
+    asked = asked_for(anchors)
+    for n, row in enumerate(anchors.items.tolist()):
+        own = {a >> BITS_OF_CLASS: a & ((1 << BITS_OF_CLASS) - 1) for a in row[:ANCHORS] if a}
+        assert set(own) <= items[n]
+        assert 5 not in own
+        for size in range(3, len(own) + 1):
+            for some in combinations(own, size):
+                if sum(own[c] for c in some) >= row[NEEDED]:
+                    assert len(asked.get(n, set()) & set(some)) >= 2
+
+
+def test_what_texts_have_most_often_is_left_out() -> None:
+    anchors = made([[0, 1, 2, 3, 4]])
+    assert asked_for(anchors) == {0: {1, 2, 3, 4}}  # none seen: the rarest
+    anchors._due = 8
+    anchors.seen(np.array([2, 2, 3], np.int32))
+    assert asked_for(anchors) == {0: {1, 2, 3, 4}}
+    anchors.seen(np.array([2, 2, 2, 0, 3], np.int32))
+    assert asked_for(anchors) == {0: {0, 1, 3, 4}}
+    assert anchors._due == module._COUNT_AGAIN * 8
+
+
+@pytest.mark.parametrize(
+    ("places", "expected"),
+    [
+        ([(0, 0), (3, 1)], [(0, 1, 0)]),  # two of them in a width of 5
+        ([(0, 0), (5, 1)], []),
+        ([(0, 0), (4, 1)], [(0, 1, 0)]),
+        ([(0, 0), (3, 0)], []),  # the same twice
+        ([(0, 0), (3, 0), (7, 1)], [(0, 2, 0)]),
+        ([(0, 0), (1, 2), (2, 1)], [(0, 2, 0)]),  # one of no item between them
+        ([(3, 0), (21, 0), (23, 1)], [(1, 2, 0)]),
+    ],
+)
+def test_pairs_near_each_other(
+    places: list[tuple[int, int]], expected: list[tuple[int, int, int]]
+) -> None:
+    first, posting = np.array([0, 1, 2, 2], np.int32), np.array([0, 1], np.uint32)
+    at = np.array([place for place, _ in places], np.int64)
+    classes = np.array([c for _, c in places], np.int32)
+    stop, width = np.array([20, 40], np.int64), np.array([5], np.int32)
+    found = np.empty((9, 3), np.int64)
+    n = kernel.near_pairs(stop, at, classes, first, posting, width, found)
+    assert [tuple(row) for row in found[:n].tolist()] == expected
+    if expected:
+        assert kernel.near_pairs(stop, at, classes, first, posting, width, found[:0]) == -1
