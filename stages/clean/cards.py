@@ -46,6 +46,8 @@ _NOT: Final = re.compile(
     + r"[^0-9]{0,16}\Z"
 )
 _EXPIRY: Final = re.compile(r"[ /](?:0[1-9]|1[0-2])[/\-](?:20)?[0-9]{2}(?![0-9])")
+_DATE_BEFORE: Final = re.compile(r"(?:[0-9][/.:]|#)[0-9]{1,4} \Z")
+"""A date, a time, a place in a list."""
 _DECIMAL_OR_AMOUNT: Final = re.compile(r"[0-9]\.\Z|[$%&\\]\Z")
 _FILE_OR_DECIMAL: Final = re.compile(r"\.[0-9a-z]")
 _PARAMETER: Final = re.compile(
@@ -142,8 +144,10 @@ def _candidates(work: str, low: int, high: int) -> Iterator[_Candidate]:
 
 def _beside(work: str, low: int, high: int, start: int, end: int) -> set[str]:
     """The separators beside ``start:end`` with which the run ``low:high`` goes on, but for those
-    before the month in which a card expires."""
-    beside = {work[start - 1]} if start > low else set()
+    behind a date and before the month in which a card expires."""
+    beside: set[str] = set()
+    if start > low and not _DATE_BEFORE.search(work, max(0, start - 8), start):
+        beside.add(work[start - 1])
     if end < high and not _EXPIRY.match(work, end):
         beside.add(work[end])
     return beside
