@@ -147,8 +147,8 @@ def test_the_table_of_masked_data(seen: RunFolder) -> None:
     rows = [{"id": "0a", "url": None, "pii_email": 2, "pii_ip": None, "pii_spans": "[]"},
             {"id": "0b", "url": None, "pii_email": 1, "pii_ip": 3, "pii_spans": None}]  # fmt: skip
     text = masked_pages(seen, rows, "all 2")
-    assert "<td class=l>email</td><td>3</td><td>2</td>" in text
-    assert "<td class=l>ip</td><td>3</td><td>1</td>" in text
+    assert "<td class=l>email</td><td class=l>tag</td><td>3</td><td>2</td>" in text
+    assert "<td class=l>ip</td><td class=l>tag</td><td>3</td><td>1</td>" in text
     assert "spans" not in text
     assert masked_pages(seen, [{"id": "a"}], "all 1") == "<p>No step looked for it.</p>"
 
