@@ -47,6 +47,7 @@ def test_surroundings(type_: str, values: list[str], around: str) -> None:
         (f"{GROUPED}/12/25", [GROUPED]),
         (f"{CARD}|12|25|123", [CARD]),
         (f"12 {CARD} 9", [CARD]),
+        ("card 4111 1111 1111 1111 029", ["4111 1111 1111 1111 029"]),
         (f"12 {GROUPED}", []),
         (f"on 12/03/2023 {GROUPED} was used", [GROUPED]),
         (f"at 10:15 {GROUPED}", [GROUPED]),
