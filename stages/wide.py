@@ -93,3 +93,49 @@ def fetch(ir: Any, types: Any) -> Any:
         return types.void(table, types.uint64), code
 
     return instruction
+
+
+def _equal32(ir: Any, builder: Any, place: Any, byte: Any) -> Any:
+    """Which of 32 bytes are `byte`: a vector of as many bits."""
+    vector = ir.VectorType(ir.IntType(8), 32)
+    bytes_there = builder.load(builder.bitcast(place, vector.as_pointer()))
+    bytes_there.align = 1
+    one = builder.insert_element(ir.Constant(vector, ir.Undefined), byte, ir.IntType(32)(0))
+    zeros = ir.Constant(ir.VectorType(ir.IntType(32), 32), [0] * 32)
+    same = builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), zeros)
+    return builder.icmp_unsigned("==", bytes_there, same)
+
+
+@Instruction
+def byte32(ir: Any, types: Any) -> Any:
+    """``byte32(data, at, byte)``: a number with a bit for each of the 32 bytes of an array from
+    byte `at` on that is `byte`, the first as its lowest. Nothing checks that they are there."""
+
+    def instruction(typing_context: Any, data: Any, at: Any, byte: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            place = _place(context, builder, signature, arguments)
+            return builder.bitcast(_equal32(ir, builder, place, arguments[2]), ir.IntType(32))
+
+        return types.uint32(data, types.int64, types.uint8), code
+
+    return instruction
+
+
+@Instruction
+def pair32(ir: Any, types: Any) -> Any:
+    """``pair32(data, at, first, second)``: the same of each byte that is `first` and has `second`
+    behind it, so that 33 are read."""
+
+    def instruction(typing_context: Any, data: Any, at: Any, first: Any, second: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            place = _place(context, builder, signature, arguments)
+            behind = builder.gep(place, [ir.IntType(64)(1)])
+            both = builder.and_(
+                _equal32(ir, builder, place, arguments[2]),
+                _equal32(ir, builder, behind, arguments[3]),
+            )
+            return builder.bitcast(both, ir.IntType(32))
+
+        return types.uint32(data, types.int64, types.uint8, types.uint8), code
+
+    return instruction

@@ -44,10 +44,12 @@ time that there were so many times more."""
 
 
 class Postings(NamedTuple):
-    """Those of class c are ``posting[first[c]:first[c + 1]]``: an item and, in the lower
-    `SLOT_BITS`, which of its anchors the class is."""
+    """Those of class c are the ``size[c]`` from ``posting[first[c]]`` on: an item and, in the
+    lower `SLOT_BITS`, which of its anchors the class is. Classes that texts have often stand
+    together, so that a cache holds theirs."""
 
     first: I32
+    size: U8
     posting: U32
 
 
@@ -111,10 +113,13 @@ class Anchors:
         item, at = np.nonzero((bits > 0) & ~few)
         slot = order[item, at]
         own = self._class[item, slot]
-        by_class = np.argsort(own, kind="stable")
-        posting = ((item << SLOT_BITS) | slot)[by_class].astype(np.uint32)
-        first = np.searchsorted(own[by_class], np.arange(len(self.is_anchor) + 1))
-        return Postings(first.astype(np.int32), posting)
+        order = np.lexsort((item, own, -self._often[own]))
+        posting = ((item << SLOT_BITS) | slot)[order].astype(np.uint32)
+        size = np.bincount(own, minlength=len(self.is_anchor))
+        first = np.zeros(len(size), np.int32)
+        kept, place = np.unique(own[order], return_index=True)
+        first[kept] = place
+        return Postings(first, size.astype(np.uint8), posting)
 
 
 def with_bits(classes: I64, bits: I64) -> I64:

@@ -34,19 +34,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from corpusmill.pipeline.errors import AssetError, ConfigError
-from corpusmill.stages.words import ALL_DIGITS, WordTable, encoded, tokenise, tokenise_utf8
+from corpusmill.stages.words import ALL_DIGITS, WordTable, encoded, tokenise_utf8
 
 from .benchmarks import Benchmark
 from .grams import GramTable
 from .items import Entry, Vocabulary, forms_of
-from .markup import markup_of, without_markup, words_outside
+from .markup import plain_of, plain_words
 from .paraphrase import Paraphrases
 from .rules import METHODS, Rules
 from .verdict import Judge, Match
@@ -235,29 +235,17 @@ def _parts(texts: Sequence[str], table: WordTable | None) -> Iterator[_Part]:
     `texts` as they are."""
     if table is None:
         data, byte_start, _ = encoded(texts)
-        markup = markup_of(data, byte_start)
-        if markup:
-            data = without_markup(data, byte_start, markup)
-        yield _whole(tokenise_utf8(data, byte_start))
+        plain = plain_of(data, byte_start)
+        yield _whole(tokenise_utf8(data if plain is None else plain.data, byte_start))
         return
-    markup = markup_of(table.data, table.byte_start)
-    if not markup:
+    plain = plain_of(table.data, table.byte_start)
+    if plain is None:
         yield _whole(table)
         return
-    plain = without_markup(table.data, table.byte_start, markup)
-    again = markup.entities
-    fewer = np.unique(np.searchsorted(table.byte_start, markup.tags[:, 0], side="right") - 1)
-    fewer = np.setdiff1d(fewer, again)
     begin, stop = table.doc_start[:-1], table.doc_start[1:].copy()
-    stop[fewer] = begin[fewer]
-    stop[again] = begin[again]
+    stop[plain.documents] = begin[plain.documents]
     yield _Part(table, range(len(texts)), begin, stop)
-    if len(fewer):
-        yield _whole(words_outside(table, markup, fewer, plain))
-    if len(again):
-        bounds = [(int(table.byte_start[d]), int(table.byte_start[d + 1])) for d in again.tolist()]
-        pieces = [plain[a:b].tobytes().decode("utf-8", "surrogatepass") for a, b in bounds]
-        yield replace(_whole(tokenise(pieces)), texts=again.tolist())
+    yield _whole(plain_words(table, plain))
 
 
 def _whole(table: WordTable) -> _Part:

@@ -6,7 +6,7 @@ import numpy as np
 
 from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import array, kernel, out
-from corpusmill.stages.wide import load64, zeros_below
+from corpusmill.stages.wide import byte32, pair32, zeros_below
 
 _U8, _I32, _I64, _U64 = types.uint8, types.int32, types.int64, types.uint64
 
@@ -14,12 +14,13 @@ _NAME = 16
 """Most characters of a tag's name."""
 _INSIDE = 300
 """Most characters of a tag behind its name."""
-_ENTITY = 6
+_ENTITY = 8
 """Most characters of an entity's name."""
-_SPACE, _AND, _SLASH, _SEMICOLON, _LESS, _GREATER, _HASH = (ord(c) for c in " &/;<>#")
-_TAB, _RETURN = ord("\t"), ord("\r")
-_ONES, _HIGHS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
-_LESSES, _ANDS = _ONES * np.uint64(_LESS), _ONES * np.uint64(_AND)
+_SPACE, _SLASH, _SEMICOLON, _GREATER, _HASH = (ord(c) for c in " /;>#")
+_TAB, _LINE, _RETURN = (ord(c) for c in "\t\n\r")
+_LESS, _AND, _BACKSLASH, _PERCENT, _HYPHEN, _CLOSES, _OPENS, _ROUND = (ord(c) for c in "<&\\%-][(")
+_N, _R, _T, _U, _E, _M = (ord(c) for c in "nrtuem")
+_ZERO_WIDTH = tuple("\u200b".encode())
 
 
 @kernel(types.boolean(_U8), inline=True)
@@ -60,6 +61,11 @@ def end_of_tag(data, at, last):  # type: ignore[no-untyped-def]
     return p + 1 if p < last and data[p] == _GREATER else 0
 
 
+@kernel(types.boolean(_U8), inline=True)
+def is_hex(byte):  # type: ignore[no-untyped-def]
+    return is_digit(byte) or 97 <= (byte | 32) <= 102
+
+
 @kernel(types.boolean(array(_U8), _I64, _I64))
 def may_be_entity(data, at, last):  # type: ignore[no-untyped-def]
     """Whether a name as that of an entity stands behind the ``&`` at `at`, and a semicolon."""
@@ -73,33 +79,55 @@ def may_be_entity(data, at, last):  # type: ignore[no-untyped-def]
     return False
 
 
-@kernel(_U64(_U64, _U64), inline=True)
-def with_byte(eight, byte):  # type: ignore[no-untyped-def]
-    """The upper bit of the first of eight bytes that is `byte` (eight times in one number); bits
-    above it may be set too. 0 if none is."""
-    other = eight ^ byte
-    return (other - _ONES) & ~other & _HIGHS
+@kernel(types.boolean(array(_U8), _I64, _I64, _I64))
+def may_be_sign(data, at, first, last):  # type: ignore[no-untyped-def]
+    """Whether one of `signs.SIGNS` may begin at `at`, in a document ``first:last``: no less than
+    there."""
+    c = data[at]
+    if c == _AND:
+        return may_be_entity(data, at, last)
+    if at + 1 == last:
+        return False
+    d = data[at + 1]
+    if c == _BACKSLASH:
+        return d in (_N, _R, _T, _U, _E, _M)
+    if c == _HYPHEN:
+        return d in (_LINE, _RETURN) and at > first and is_letter(data[at - 1])
+    if c == _CLOSES:
+        return d == _ROUND
+    if c == _OPENS:
+        return d == _SLASH
+    if at + 2 == last:
+        return False
+    e = data[at + 2]
+    if c == _PERCENT:
+        return is_hex(d) and is_hex(e)
+    return c == _ZERO_WIDTH[0] and d == _ZERO_WIDTH[1] and e == _ZERO_WIDTH[2]
 
 
 @kernel(_I64(array(_U8), _I64), inline=True)
 def next_mark(data, at):  # type: ignore[no-untyped-def]
-    """Where the next ``<`` or ``&`` from `at` on stands, or the length of `data`."""
-    while at + 8 <= len(data):
-        eight = load64(data, at)
-        some = with_byte(eight, _LESSES) | with_byte(eight, _ANDS)
+    """Where the next byte from `at` on is by which a tag or sign can begin, or the length of
+    `data`. In the last bytes, all are."""
+    while at + 33 <= len(data):
+        some = (
+            byte32(data, at, _LESS) | byte32(data, at, _AND)
+            | byte32(data, at, _BACKSLASH) | byte32(data, at, _PERCENT)
+            | pair32(data, at, _HYPHEN, _LINE) | pair32(data, at, _HYPHEN, _RETURN)
+            | pair32(data, at, _CLOSES, _ROUND) | pair32(data, at, _OPENS, _SLASH)
+            | pair32(data, at + 1, _ZERO_WIDTH[1], _ZERO_WIDTH[2])
+        )  # fmt: skip
         if some:
-            return at + (zeros_below(some) >> 3)
-        at += 8
-    while at < len(data) and data[at] != _LESS and data[at] != _AND:
-        at += 1
+            return at + zeros_below(np.uint64(some))
+        at += 32
     return at
 
 
-@kernel(_I64(array(_U8), array(_I64), out(_I64, dims=2), out(_U8)))
-def tags(data, byte_start, found, has_entity):  # type: ignore[no-untyped-def]
-    """Fills `found` with (first byte, byte behind the last) of all tags, and returns their number;
-    sets `has_entity` of each document in which an entity may stand outside of them."""
-    n = d = 0
+@kernel(_I64(array(_U8), array(_I64), out(_I64, dims=2), out(_I64), out(_I64)))
+def marks(data, byte_start, tags, signs, counts):  # type: ignore[no-untyped-def]
+    """Fills `tags` with (first byte, byte behind the last) of all tags, `signs` with where one of
+    `signs.SIGNS` may begin outside of them, and `counts` with how many both are."""
+    n = m = d = 0
     at = next_mark(data, 0)
     while at < len(data):
         while at >= byte_start[d + 1]:
@@ -107,14 +135,17 @@ def tags(data, byte_start, found, has_entity):  # type: ignore[no-untyped-def]
         end = 0
         if data[at] == _LESS:
             end = end_of_tag(data, at, byte_start[d + 1])
-        elif may_be_entity(data, at, byte_start[d + 1]):
-            has_entity[d] = 1
+        elif may_be_sign(data, at, byte_start[d], byte_start[d + 1]):
+            signs[m] = at
+            m += 1
         if end:
-            found[n, 0] = at
-            found[n, 1] = end
+            tags[n, 0] = at
+            tags[n, 1] = end
             n += 1
         at = next_mark(data, max(end, at + 1))
-    return n
+    counts[0] = n
+    counts[1] = m
+    return n + m
 
 
 @kernel(types.void(array(_I64, dims=2), out(_U8)))
@@ -126,32 +157,60 @@ def blank(found, data):  # type: ignore[no-untyped-def]
 
 
 @kernel(
-    _I64(array(_I64, dims=2), array(_I64), array(_I64), array(_I64),
+    _I64(array(_I64, dims=2), array(_I64, dims=2), array(_I64), array(_I64), array(_I64),
+         array(_I32), array(_I32), array(_I32), array(_U64), array(_U8), array(_I64),
          array(_I32), array(_I32), array(_I32), array(_U64), array(_U8),
          out(_I64), out(_I32), out(_I32), out(_I32), out(_U64), out(_U8))
 )  # fmt: skip
-def words_outside(  # type: ignore[no-untyped-def]
-    found, documents, byte_start, doc_start,
-    start, end, chars, hashes, flags,
+def spliced(  # type: ignore[no-untyped-def]
+    tags, regions, documents, byte_start, doc_start,
+    start, end, chars, hashes, flags, own_at,
+    own_start, own_end, own_chars, own_hashes, own_flags,
     new_doc_start, new_start, new_end, new_chars, new_hashes, new_flags,
 ):  # fmt: skip
-    """Fills the new columns with the words of `documents` that begin in no tag, and
-    `new_doc_start` with where those of each document of the table begin. Returns how many."""
-    n = t = k = 0
+    """Fills the new columns with the words of `documents` that begin in none of `tags` and
+    `regions`, and between them with their own words of these (`own_at`: where each begins), and
+    `new_doc_start` with where the words of each document of the table begin. Returns how many."""
+    n = k = t = r = m = 0
     for d in range(len(doc_start) - 1):
         new_doc_start[d] = n
         if k == len(documents) or documents[k] != d:
             continue
         k += 1
-        for word in range(doc_start[d], doc_start[d + 1]):
-            at = byte_start[d] + start[word]
-            while t < len(found) and found[t, 1] <= at:
+        word = doc_start[d]
+        first, behind = byte_start[d], byte_start[d + 1]
+        while True:
+            until = behind
+            if t < len(tags):
+                until = min(until, tags[t, 0])
+            if r < len(regions):
+                until = min(until, regions[r, 0])
+            while word < doc_start[d + 1] and first + start[word] < until:
+                new_start[n] = start[word]
+                new_end[n] = end[word]
+                new_chars[n] = chars[word]
+                new_hashes[n] = hashes[word]
+                new_flags[n] = flags[word]
+                n += 1
+                word += 1
+            if until == behind:
+                break
+            if r < len(regions) and regions[r, 0] == until:
+                until = regions[r, 1]
+                r += 1
+                while m < len(own_at) and own_at[m] < until:
+                    new_start[n] = own_at[m] - first
+                    new_end[n] = new_start[n] + own_end[m] - own_start[m]
+                    new_chars[n] = own_chars[m]
+                    new_hashes[n] = own_hashes[m]
+                    new_flags[n] = own_flags[m]
+                    n += 1
+                    m += 1
+            else:
+                until = tags[t, 1]
+            while t < len(tags) and tags[t, 0] < until:
                 t += 1
-            new_start[n] = start[word]
-            new_end[n] = end[word]
-            new_chars[n] = chars[word]
-            new_hashes[n] = hashes[word]
-            new_flags[n] = flags[word]
-            n += t == len(found) or at < found[t, 0]
+            while word < doc_start[d + 1] and first + start[word] < until:
+                word += 1
     new_doc_start[len(doc_start) - 1] = n
     return n

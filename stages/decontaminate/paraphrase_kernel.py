@@ -25,7 +25,7 @@ CLASS_BITS = 24
 _CLASS = np.uint64((1 << CLASS_BITS) - 1)
 
 _AHEAD = 8
-"""Pairs before it is its turn what is known of an item is asked for: it is far away."""
+"""So many turns before, what is far away in memory is asked for."""
 
 _SLOT = np.uint64((1 << SLOT_BITS) - 1)
 
@@ -204,10 +204,12 @@ def look_around(  # type: ignore[no-untyped-def]
 
 
 @kernel(
-    _I64(array(_I64), array(_I64), array(_I32), array(_I32), array(_U32), array(_I32),
+    _I64(array(_I64), array(_I64), array(_I32), array(_I32), array(_U8), array(_U32), array(_I32),
          out(_I64, dims=2))
 )  # fmt: skip
-def near_pairs(stop, at, at_class, post_first, postings, width, found):  # type: ignore[no-untyped-def]
+def near_pairs(  # type: ignore[no-untyped-def]
+    stop, at, at_class, post_first, post_size, postings, width, found
+):
     """Fills `found` with (document, number of an anchor, item) where an anchor stands less than the
     item's width behind another one of it, of those in `postings`; some are of two documents, or
     stand farther apart. Returns their number, or -1 - number if `found` is too short."""
@@ -221,8 +223,9 @@ def near_pairs(stop, at, at_class, post_first, postings, width, found):  # type:
         while at[k] >= stop[d]:
             d += 1
         c = at_class[k]
+        fetch(postings, post_first[at_class[min(k + _AHEAD, len(at) - 1)]])
         met = np.uint64(at[k]) << _4 & _MET
-        for m in range(post_first[c], post_first[c + 1]):
+        for m in range(post_first[c], post_first[c] + post_size[c]):
             posting = np.uint64(postings[m])
             item = posting >> _4
             known = state[item]

@@ -18,6 +18,7 @@ from corpusmill.stages.decontaminate.anchors import (
     NEEDED,
     SLOT_BITS,
     Anchors,
+    Postings,
 )
 
 BITS = [5, 6, 7, 8, 8, 4]
@@ -34,10 +35,10 @@ def made(items: Sequence[Sequence[int]]) -> Anchors:
 
 def asked_for(anchors: Anchors) -> dict[int, set[int]]:
     """Item → classes that have a posting of it."""
-    first, posting = anchors.postings
+    first, count, posting = anchors.postings
     found: dict[int, set[int]] = {}
-    for c in range(len(first) - 1):
-        for n in posting[first[c] : first[c + 1]].tolist():
+    for c, (start, size) in enumerate(zip(first.tolist(), count.tolist(), strict=True)):
+        for n in posting[start : start + size].tolist():
             slot = n & ((1 << SLOT_BITS) - 1)
             assert anchors.items[n >> SLOT_BITS, slot] >> BITS_OF_CLASS == c
             found.setdefault(n >> SLOT_BITS, set()).add(c)
@@ -74,6 +75,7 @@ def test_what_texts_have_most_often_is_left_out() -> None:
     anchors.seen(np.array([2, 2, 2, 0, 3], np.int32))
     assert asked_for(anchors) == {0: {0, 1, 3, 4}}
     assert anchors._due == module._COUNT_AGAIN * 8
+    assert anchors.postings.posting.tolist() == [0, 4, 3, 1]  # slots of 3 and 0, then 1 and 4
 
 
 @pytest.mark.parametrize(
@@ -91,12 +93,14 @@ def test_what_texts_have_most_often_is_left_out() -> None:
 def test_pairs_near_each_other(
     places: list[tuple[int, int]], expected: list[tuple[int, int, int]]
 ) -> None:
-    first, posting = np.array([0, 1, 2, 2], np.int32), np.array([0, 1], np.uint32)
+    postings = Postings(
+        np.array([1, 0, 0], np.int32), np.array([1, 1, 0], np.uint8), np.array([1, 0], np.uint32)
+    )
     at = np.array([place for place, _ in places], np.int64)
     classes = np.array([c for _, c in places], np.int32)
     stop, width = np.array([20, 40], np.int64), np.array([5], np.int32)
     found = np.empty((9, 3), np.int64)
-    n = kernel.near_pairs(stop, at, classes, first, posting, width, found)
+    n = kernel.near_pairs(stop, at, classes, *postings, width, found)
     assert [tuple(row) for row in found[:n].tolist()] == expected
     if expected:
-        assert kernel.near_pairs(stop, at, classes, first, posting, width, found[:0]) == -1
+        assert kernel.near_pairs(stop, at, classes, *postings, width, found[:0]) == -1

@@ -5,33 +5,23 @@ from __future__ import annotations
 import html
 import json
 import re
-from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpusmill.stages.decontaminate.benchmarks import load
 from corpusmill.stages.decontaminate.index import ContaminationIndex
-from corpusmill.stages.decontaminate.markup import (
-    markup_of,
-    unmarked,
-    without_markup,
-    words_outside,
-)
-from corpusmill.stages.words import encoded, tokenise
+from corpusmill.stages.decontaminate.markup import plain_of, plain_words, unmarked
+from corpusmill.stages.decontaminate.signs import regions
+from corpusmill.stages.words import tokenise, tokenise_utf8
 
 FOLDER = Path(__file__).parents[3] / "configs" / "sample" / "benchmarks"
 
 
 TAG = re.compile(r"</?[A-Za-z][A-Za-z0-9]{0,15}(?:[ \t\n\r\f\v][^<>]{0,300})?/?>")
-ENTITY = re.compile(
-    "&(amp|lt|gt|quot|apos|nbsp|[nm]dash|[lr][sd]quo|hellip|#39|#34|#x27|#x22|#8217|#160);"
-)
-MEANT = {"nbsp": " ", "hellip": " ", "#160": " ", "ndash": "-", "mdash": "-", "lsquo": "'",
-         "rsquo": "'", "#8217": "'", "ldquo": '"', "rdquo": '"'}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -44,6 +34,25 @@ MEANT = {"nbsp": " ", "hellip": " ", "#160": " ", "ndash": "-", "mdash": "-", "l
         ("1<2 &unknown; & so", "1<2 &unknown; & so"),
         ("<br/><hr />x", "x"),
         ("vector<int> v", "vector v"),
+        # entities: nested ones, by number, of letters; tags that are shown
+        ("&amp;lt;em&amp;gt;Tom&amp;lt;/em&amp;gt;", "Tom"),
+        ("caf&eacute; &#233;t&#xE9; &#8217;s &#x1F600;", "café été 's \U0001f600"),
+        ("&nosuch; &#; &#xD800;", "&nosuch; &#;"),
+        # escapes
+        ('Who?\\nHe said \\"so\\"\\t3\\r\\n', 'Who? He said \\"so\\" 3'),
+        ("na\\u00efve \\u2019s \\u00", "naïve 's \\u00"),
+        (r"\nu \theta \times \right) \rho \neq", r"\nu \theta \times \right) \rho \neq"),
+        (r"a \textit{great} \emph{one} \mathbf{x}", "a great} one} x}"),
+        # the ends of lines
+        ("infor-\nmation infor-\r\n> mation", "information information"),
+        ("the long-\nterm plan", "the long-\nterm plan"),
+        ("1-\n2, A-\nB, a -\nb, x-\ny", "1-\n2, A-\nB, a -\nb, x-\ny"),
+        # links and tags of forums, addresses
+        ('[of](http://a.b/c?d=e "title") it', "[of it"),
+        ("f[0](x y) ](", "f[0](x y) ]("),
+        ("[quote=Tom]It is[/quote] [b]so[/b] [1] [/x]", "It is so [1] [/x]"),
+        ("a%20b%3F%0Ac%E2%80%99d n%10 %zz 50%", "a b c d n%10 %zz 50%"),
+        ("w\u200bord 》w\u200b \u200b", "word 》w\u200b \u200b"),
     ],
 )
 def test_what_is_markup(text: str, words: str) -> None:
@@ -56,38 +65,67 @@ def told(plain: str) -> str:
     return plain.replace("\u00ad", "").replace("\u2060", "")
 
 
-PIECES = ["<", ">", "/", "</", "<b", "<span ", "a" * 15, "y" * 298, "x", "7", "é", "字", " ", "\n", "&amp;",
-          "&", "&lt;", "amp;", ";", "&ndash;", "&#x27;", "&hellip;", "&nbs;", "\u00ad", "\ud800"]  # fmt: skip
+PIECES = [
+    *("<", ">", "/", "</", "<b", "<span ", "a" * 15, "y" * 298, "x", "7", "é", "字", " ", "\n"),
+    *("\u00ad", "\ud800", "\u0301", "don't", "二三四"),
+]
+SIGNS = [
+    *("&amp;", "&", "&lt;", "amp;", ";", "&ndash;", "&#x27;", "&hellip;", "&#233;", "&pi;", "#", "&lE;"),
+    *("\\n", "\\", "\\u00e9", "\\textit{", "u00", "x-\ny", "-\r\n", "infor-\nmation", "]("),
+    *("http://a.b)", "[b]", "[/b]", "[/", "%20", "%", "\u200b", "》", "a\u200bb"),
+]  # fmt: skip
 
 
 @settings(derandomize=True, deadline=None, max_examples=400)
 @given(st.lists(st.lists(st.sampled_from(PIECES), max_size=12).map("".join), max_size=4))
-def test_as_the_expressions_say(texts: list[str]) -> None:
-    data, byte_start, _ = encoded(texts)
-    markup = markup_of(data, byte_start)
-    plain = without_markup(data, byte_start, markup)
-    for text, first, last in zip(texts, byte_start[:-1], byte_start[1:], strict=True):
+def test_tags_are_as_the_expression_says(texts: list[str]) -> None:
+    for text in texts:
         spaced = TAG.sub(lambda m: " " * len(m[0].encode("utf-8", "surrogatepass")), text)
-        expected = ENTITY.sub(lambda m: MEANT.get(m[1]) or html.unescape(m[0]), spaced)
-        own = plain[first:last].tobytes().decode("utf-8", "surrogatepass")
-        assert told(own) == told(expected)
-        assert unmarked(text) == own
+        assert unmarked(text) == spaced
+
+
+@settings(derandomize=True, deadline=None, max_examples=500)
+@given(st.lists(st.lists(st.sampled_from([*PIECES, *SIGNS]), max_size=14), max_size=4))
+def test_words_that_are_known_are_put_together_with_those_that_change(
+    pieces: list[list[str]],
+) -> None:
+    texts = ["".join(own) for own in pieces]
+    table = tokenise(texts)
+    plain = plain_of(table.data, table.byte_start)
+    assert [unmarked(text) for text in texts] == [
+        (table.data if plain is None else plain.data)[a:b]
+        .tobytes()
+        .decode("utf-8", "surrogatepass")
+        for a, b in pairwise(table.byte_start)
+    ]
+    if plain is None:
+        return
+    own, all_ = plain_words(table, plain), tokenise_utf8(plain.data, table.byte_start)
+    for d, text in enumerate(texts):
+        here, there = (slice(t.doc_start[d], t.doc_start[d + 1]) for t in (own, all_))
+        if d not in plain.documents:
+            assert here.start == here.stop
+            assert unmarked(text) == text
+            continue
+        for name in ("start", "end", "chars", "hash", "flags"):
+            assert getattr(own, name)[here].tolist() == getattr(all_, name)[there].tolist(), name
 
 
 @settings(derandomize=True, deadline=None, max_examples=300)
-@given(st.lists(st.lists(st.sampled_from([*PIECES, "don't", "二三四"]), max_size=12), max_size=4))
-def test_words_that_are_known_without_those_of_tags(pieces: list[list[str]]) -> None:
-    texts = ["".join(own) for own in pieces]
-    table = tokenise(texts)
-    markup = markup_of(table.data, table.byte_start)
-    plain = without_markup(table.data, table.byte_start, markup)
-    chosen = np.array([n for n in range(len(texts)) if n % 2 == 0], np.int64)
-    left = words_outside(table, replace(markup, entities=chosen[:0]), chosen, plain)
-    tags_only = [TAG.sub(lambda m: " " * len(m[0].encode()), text) for text in texts]
-    again = tokenise([text if n % 2 == 0 else "" for n, text in enumerate(tags_only)])
-    assert left.doc_start.tolist() == again.doc_start.tolist()
-    for name in ("start", "end", "chars", "hash", "flags"):
-        assert getattr(left, name).tolist() == getattr(again, name).tolist(), name
+@given(
+    st.text("ab \n", max_size=20),
+    st.lists(st.tuples(st.integers(0, 19), st.integers(1, 4)), max_size=4),
+)
+def test_regions_end_where_white_space_is(text: str, places: list[tuple[int, int]]) -> None:
+    spans = sorted((p, p + size) for p, size in places if p + size <= len(text))
+    found = regions(text.encode(), [(low, text[low:high].encode()) for low, high in spans])
+    inside = [any(low <= n < high for low, high in found) for n in range(len(text))]
+    assert all(all(inside[low:high]) for low, high in spans)
+    for (low, high), before in zip(found, [0, *(high for _, high in found)], strict=False):
+        assert before <= low < high <= len(text)
+        assert low == 0 or text[low - 1] in " \n"
+        assert high == len(text) or text[high] in " \n"
+        assert any(low <= a and b <= high for a, b in spans)
 
 
 def test_words_that_are_known_find_what_the_text_does() -> None:
