@@ -3,21 +3,24 @@
     python -m bench.contamination [--quick] [--json] [--items N] [--rounds N]
 
 Items that the certificate calls visible are planted between two paragraphs of an encyclopedia, as
-they are and changed in nine ways (`bench.contamination_items`); where ``CORPUSMILL_DATA`` has them,
-also in the rewordings of a language model. A row has the share that each side finds: ours with its
+they are and changed in thirteen ways (`bench.contamination_items`); where ``CORPUSMILL_DATA`` has
+them, also in the rewordings of a language model. A row has the share that each side finds: ours with its
 default rules (``found``), with pieces of items too (``part``), the rule of GPT-3 (``gpt3``), and
 datatrove's filter with 13-grams. Our side must name the item; the others know benchmarks only.
 False alarms are documents flagged among texts that hold no item, quotations that are known left out
 (``stages/decontaminate/certificate.json``), with the upper end of the 95 % interval. Speed is
-megabytes of text per CPU second of the whole command, start included.
+megabytes of text per CPU second of the whole command, start included, and of the search in one
+process, index built, on documents that propose nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import shutil
+import statistics
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -28,6 +31,7 @@ from corpusmill.stages.decontaminate.benchmarks import load
 from corpusmill.stages.decontaminate.certificate import measurement, upper_95
 from corpusmill.stages.decontaminate.index import ContaminationIndex
 from corpusmill.stages.decontaminate.rules import METHODS, Rules
+from corpusmill.stages.words import tokenise
 
 from . import texts
 from .contamination_items import (
@@ -63,6 +67,7 @@ PEER_PLANTED = 3
 """And one of so many of the planted ones."""
 ROUNDS, QUICK_ROUNDS = 3, 1
 SPEED_BYTES, QUICK_BYTES = 8_000_000, 1_000_000
+SEARCH_BYTES, SEARCH_ROUNDS, BATCH = 20_000_000, 5, 256
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -104,14 +109,15 @@ def _measure(args: argparse.Namespace, scratch: Path) -> Report:
     rows = score(planted, index, gpt3, peer)
     flags, alarm_rows, documents = alarms(clean, index, gpt3, peer)
     speed = speeds(args, scratch, clean, source, peer)
+    search = search_speeds(ContaminationIndex.build(benchmarks), clean, SEARCH_ROUNDS)
     return Report(
         bench="contamination",
         versions={
             "corpusmill": version("corpusmill"),
             **{f"peer {k}": v for k, v in peer_versions(python, ["datatrove"]).items()},
         },
-        rows=[*rows, *alarm_rows, *speed],
-        bars=bars_of(rows, flags, documents, speed, folder is not None),
+        rows=[*rows, *alarm_rows, *speed, *search],
+        bars=bars_of(rows, flags, documents, speed, search, folder is not None),
         columns=(
             "row",
             "what",
@@ -258,9 +264,49 @@ def speeds(
     ]  # fmt: skip
 
 
+def search_speeds(
+    index: ContaminationIndex, clean: Mapping[str, Mapping[str, str]], rounds: int
+) -> list[dict[str, Any]]:
+    """Megabytes per CPU second of the search in one process, index built, on `SEARCH_BYTES` of
+    documents in which nothing is found and no n-grams propose anything: the median of `rounds`, and
+    beside it that of finding their words."""
+    every = [text for found in clean.values() for text in found.values()]
+    step = max(1, sum(map(len, every)) // SEARCH_BYTES)
+    batches: list[list[str]] = []
+    for at in range(0, len(every[::step]), BATCH):
+        batch = every[::step][at : at + BATCH]
+        judged = zip(batch, index.find(batch), index.proposed(batch), strict=True)
+        batches.append([text for text, hits, proposed in judged if not hits and not proposed])
+    size = sum(len(t.encode("utf-8", "replace")) for batch in batches for t in batch)
+    seconds: dict[str, list[float]] = {"words": [], "search, words known": [], "search": []}
+    for _ in range(rounds):
+        start = time.process_time()
+        tables = [tokenise(batch) for batch in batches]
+        words = time.process_time()
+        for batch, table in zip(batches, tables, strict=True):
+            index.find(batch, table)
+        known = time.process_time()
+        for batch in batches:
+            index.find(batch)
+        for own, used in zip(
+            seconds.values(),
+            (words - start, known - words, time.process_time() - known),
+            strict=True,
+        ):
+            own.append(used)
+    return [
+        {
+            "row": name, "what": "speed", "n": sum(map(len, batches)),
+            "megabytes": round(size / 1e6, 1),
+            "mb_per_cpu_second": round(size / 1e6 / statistics.median(own), 3),
+        }
+        for name, own in seconds.items()
+    ]  # fmt: skip
+
+
 def bars_of(
     rows: Sequence[Mapping[str, Any]], flags: Mapping[str, int], documents: int,
-    speed: Sequence[Mapping[str, Any]], full: bool,
+    speed: Sequence[Mapping[str, Any]], search: Sequence[Mapping[str, Any]], full: bool,
 ) -> dict[str, Bar]:  # fmt: skip
     def share(change: str, column: str = "found", name: str = "") -> float:
         return shares(rows, change, column, name)
@@ -288,6 +334,9 @@ def bars_of(
         "speed_over_datatrove": Bar(round(ours / theirs, 2), 1.0),
     }
     if full:
+        _, known, alone = (row["mb_per_cpu_second"] for row in search)
+        bars["megabytes_a_cpu_second_words_known"] = Bar(known, 100.0)
+        bars["megabytes_a_cpu_second_alone"] = Bar(alone, 40.0)
         bars["gsm8k_reworded"] = Bar(share("reworded", name="gsm8k"), 0.5)
         committed = measurement()["false_alarms"]
         agree = all(flags[m] == committed[m] for m in METHODS)

@@ -7,8 +7,10 @@ question of 13 words or more alone, a shorter one with its answer on the next li
 from __future__ import annotations
 
 import html
+import json
 import random
 import re
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -51,6 +53,40 @@ def _markup(text: str) -> str:
     return "* " + " ".join(words).replace(". ", ".\n* ")
 
 
+def _escaped(text: str) -> str:
+    """As a string of JSON, in lines of 45 characters."""
+    return json.dumps({"prompt": "\n".join(textwrap.wrap(text, 45))})
+
+
+def _hyphenated(text: str) -> str:
+    """In lines of 26 characters, long words broken at their ends."""
+    lines, line = [], ""
+    for word in text.split():
+        if len(line) + len(word) < 26:
+            line = f"{line} {word}".lstrip()
+        elif len(word) > 6 and word.isalpha():
+            half = len(word) // 2
+            lines.append(f"{line} {word[:half]}-".lstrip())
+            line = word[half:]
+        else:
+            lines.append(line)
+            line = word
+    return "\n".join([*lines, line])
+
+
+def _linked(text: str) -> str:
+    """As Markdown and as a forum's post: every eighth word a link, every eighth in bold."""
+    words = text.split(" ")
+    words[2::8] = [f"[{word}](https://example.org/{n}/a)" for n, word in enumerate(words[2::8])]
+    words[6::8] = [f"[b]{word}[/b]" for word in words[6::8]]
+    return "[quote=Ann]" + " ".join(words) + "[/quote]"
+
+
+def _twice(text: str) -> str:
+    """A page's source that is shown on a page."""
+    return html.escape(_html(text))
+
+
 def _numbers(text: str) -> str:
     return re.sub(r"\d+", lambda m: str(int(m.group()) + 7) if len(m.group()) < 6 else "5", text)
 
@@ -74,7 +110,10 @@ HALF: Final = "first half"
 HALF_INSIDE: Final = f"{HALF}, the line goes on"
 HALF_QUESTION: Final = "first half of the question"
 SHORT: Final = "short, with the answer"
-FORMAT: Final = ("as it is", "upper case", "punctuation", "HTML", "8 words a line", "markup")
+FORMAT: Final = (
+    "as it is", "upper case", "punctuation", "HTML", "8 words a line", "markup", "JSON", "hyphens",
+    "links", "HTML shown",
+)  # fmt: skip
 """What no item may hide behind."""
 CHANGES: Final[dict[str, Callable[[str], str]]] = {
     "as it is": str,
@@ -83,6 +122,10 @@ CHANGES: Final[dict[str, Callable[[str], str]]] = {
     "HTML": _html,
     "8 words a line": _wrapped,
     "markup": _markup,
+    "JSON": _escaped,
+    "hyphens": _hyphenated,
+    "links": _linked,
+    "HTML shown": _twice,
     "numbers changed": _numbers,
     "sentences reordered": _order,
     "words dropped": _dropped,

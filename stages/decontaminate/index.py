@@ -166,6 +166,15 @@ class ContaminationIndex:
             hits.sort(key=lambda h: (h.start, h.benchmark, h.item))
         return found
 
+    def proposed(self, texts: Sequence[str]) -> list[bool]:
+        """Whether a text has a candidate by n-grams, which costs a verdict, found or not."""
+        have = [False for _ in texts]
+        for part in _parts(texts, None):
+            table = part.table
+            for c in self._grams.candidates(table.hash, table.flags, part.begin, part.stop):
+                have[part.texts[c.document]] = True
+        return have
+
     def _hits(self, part: _Part, texts: Sequence[str]) -> Iterator[tuple[int, Hit]]:
         """(document of `part`, what is found in it)."""
         best: dict[tuple[int, str, str], Match] = {}

@@ -9,6 +9,7 @@ import pytest
 from bench import contamination as bench
 from bench.contamination_items import HALF_INSIDE, HALF_QUESTION, SHORT, Gpt3
 from corpusmill.stages.decontaminate.benchmarks import Benchmark, Item
+from corpusmill.stages.decontaminate.certificate import measurement
 from corpusmill.stages.decontaminate.index import ContaminationIndex
 
 TEXT = 'Tom has 3 red, 12 blue pens. "How many" are there (in all)? Zoe knows 1234567.'
@@ -26,6 +27,10 @@ TEXT = 'Tom has 3 red, 12 blue pens. "How many" are there (in all)? Zoe knows 12
          'Tom has 3 red, 12 blue pens. "How\nmany" are there (in all)? Zoe knows 1234567.'),
         ("markup", '* Tom has $3$ **red,** $12$ blue pens.\n* "How many" are **there** (in all)? Zoe'
                    " knows $1234567$."),
+        ("JSON", r'{"prompt": "Tom has 3 red, 12 blue pens. \"How many\" are\nthere (in all)? Zoe'
+                 ' knows 1234567."}'),
+        ("links", '[quote=Ann]Tom has [3](https://example.org/0/a) red, 12 blue [b]pens.[/b] "How many"'
+                  " are [there](https://example.org/1/a) (in all)? Zoe [b]knows[/b] 1234567.[/quote]"),
         ("first half", 'Tom has 3 red, 12 blue pens. "How'),
         ("sentences reordered",
          '"How many" are there (in all)? Tom has 3 red, 12 blue pens. Zoe knows 1234567.'),
@@ -33,6 +38,18 @@ TEXT = 'Tom has 3 red, 12 blue pens. "How many" are there (in all)? Zoe knows 12
 )  # fmt: skip
 def test_changes(change: str, expected: str) -> None:
     assert bench.CHANGES[change](TEXT) == expected
+
+
+def test_long_words_are_broken_at_the_ends_of_lines() -> None:
+    text = "Under the old lighthouse a keeper keeps splendidly wonderful provisions."
+    assert bench.CHANGES["hyphens"](text) == (
+        "Under the old lighthouse a\nkeeper keeps splendidly wond-\nerful provisions."
+    )
+
+
+def test_source_that_is_shown() -> None:
+    shown = bench.CHANGES["HTML shown"]("Tom & Zoe")
+    assert shown == "&lt;p&gt;&lt;b&gt;Tom&lt;/b&gt; &amp;amp; Zoe&lt;/p&gt;"
 
 
 def test_planted_rows() -> None:
@@ -106,10 +123,26 @@ def test_bars() -> None:
         {"row": "gsm8k", "what": "words dropped", "n": 10, "found": 0.9, "part": 0.9},
     ]
     speed = [{"mb_per_cpu_second": 6.0}, {"mb_per_cpu_second": 2.0}]
-    bars = bench.bars_of(rows, {"paraphrase": 0}, 3000, speed, False)
+    search = [{"mb_per_cpu_second": n} for n in (200.0, 99.0, 41.0)]
+    bars = bench.bars_of(rows, {"paraphrase": 0}, 3000, speed, search, False)
     assert bars["least_of_format_edits"].value == 0.8
     assert bars["numbers_changed"].value == 0.9
     assert bars["gsm8k_numbers_changed"].plain()["holds"] is False
     assert bars["gsm8k_words_dropped"].value == 0.9
     assert bars["speed_over_datatrove"].value == 3.0
     assert bars["documents_free_of_paraphrase_alarms"].value == pytest.approx(0.999, abs=1e-4)
+    assert "megabytes_a_cpu_second_alone" not in bars
+    bars = bench.bars_of(rows, measurement()["false_alarms"], 3000, speed, search, True)
+    assert bars["megabytes_a_cpu_second_words_known"].plain()["holds"] is False
+    assert bars["megabytes_a_cpu_second_alone"].value == 41.0
+
+
+def test_the_search_is_timed_on_documents_that_propose_nothing() -> None:
+    question = "Which keeper of which lighthouse has so much oil in store for the winter?"
+    index = ContaminationIndex.build([Benchmark("b", "1", "", "0", (Item("0", question),))])
+    clean = {"a": {"0": question, "1": "nothing of the kind " * 50}, "b": {"0": "of ours " * 100}}
+    rows = bench.search_speeds(index, clean, 2)
+    assert [row["row"] for row in rows] == ["words", "search, words known", "search"]
+    assert {row["n"] for row in rows} == {2}
+    assert {row["megabytes"] for row in rows} == {round(1800 / 1e6, 1)}
+    assert all(row["mb_per_cpu_second"] > 0 for row in rows)
