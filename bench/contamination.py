@@ -4,13 +4,13 @@
 
 Items that the certificate calls visible are planted between two paragraphs of an encyclopedia, as
 they are and changed in thirteen ways (`bench.contamination_items`); where ``CORPUSMILL_DATA`` has
-them, also in the rewordings of a language model. A row has the share that each side finds: ours with its
-default rules (``found``), with pieces of items too (``part``), the rule of GPT-3 (``gpt3``), and
-datatrove's filter with 13-grams. Our side must name the item; the others know benchmarks only.
-False alarms are documents flagged among texts that hold no item, quotations that are known left out
-(``stages/decontaminate/certificate.json``), with the upper end of the 95 % interval. Speed is
-megabytes of text per CPU second of the whole command, start included, and of the search in one
-process, index built, on documents that propose nothing.
+them, also in the rewordings of a language model. A row has the share that each side finds: ours
+with its default rules (``found``), with pieces of items too (``part``), the rule of GPT-3
+(``gpt3``), and datatrove's filter with 13-grams. Our side must name the item; the others know
+benchmarks only. False alarms are documents flagged among texts that hold no item, quotations that
+are known left out (``stages/decontaminate/certificate.json``), with the upper end of the 95 %
+interval. Speed is megabytes of text per CPU second of the whole command, start included, and of the
+search in one process, index built, on documents that propose nothing.
 """
 
 from __future__ import annotations
