@@ -6,7 +6,8 @@ of ids, so that one lost and one doubled document cannot cancel.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -75,6 +76,8 @@ class Account:
 
     flows: dict[str, dict[str, Flow]] = field(default_factory=dict)
     cpu: dict[str, float] = field(default_factory=dict)
+    found: dict[str, Counter[tuple[str, str]]] = field(default_factory=dict)
+    """By step, what it found and what was done (`Stage.findings`)."""
 
     def flow(self, step: str, source: str) -> Flow:
         by_source = self.flows.setdefault(step, {})
@@ -95,7 +98,27 @@ class Account:
                 for step, by_source in self.flows.items()
             ],
             "cpu": {step: format(seconds, ".3f") for step, seconds in self.cpu.items()},
+            **({"found": {s: _by_what(f) for s, f in self.found.items()}} if self.found else {}),
         }
+
+
+def _by_what(found: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:
+    """What → what was done → number."""
+    result: dict[str, dict[str, int]] = {}
+    for (what, done), n in sorted(found.items()):
+        result.setdefault(what, {})[done] = n
+    return result
+
+
+def merge_found(counts: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, dict[str, int]]]:
+    """Sums of what tasks found: step → what → what was done → number."""
+    merged: dict[str, Counter[tuple[str, str]]] = {}
+    for count in counts:
+        for step, found in count.get("found", {}).items():
+            into = merged.setdefault(step, Counter())
+            for what, numbers in found.items():
+                into.update({(what, done): n for done, n in numbers.items()})
+    return {step: _by_what(merged[step]) for step in sorted(merged)}
 
 
 def merge_steps(counts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -83,6 +84,8 @@ class Chain:
         started = time.process_time() + step.made.child_cpu()
         outcomes = step.made.apply([item for item, _ in live])
         self.spend(step.id, started - step.made.child_cpu())
+        if found := step.made.findings(outcomes):
+            self.account.found.setdefault(step.id, Counter()).update(found)
         return self.settle(live, sizes, outcomes, step)
 
     def decide(

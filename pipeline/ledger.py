@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .accounts import check_errors, merge_steps
+from .accounts import check_errors, merge_found, merge_steps
 from .engine import RunFolder
 from .errors import IntegrityError, StageError
 from .identity import SUM_MODULUS
@@ -88,6 +88,7 @@ def build_ledger(run: RunFolder) -> dict[str, Any]:
             s: {"stages": rows, "distinct": _distinct(run, phases, s), **more.get(s, {})}
             for s, rows in sorted(per_source.items())
         },
+        "found": merge_found(counts),
         "products": [
             {"product": step, "cpu_seconds": entry["cpu"]}
             for step, entry in products.items()

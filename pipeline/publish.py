@@ -185,7 +185,20 @@ def lock_body(
         ],
         "funnel": ledger["records"],
         "checks": check_notes(folder),
+        **_decontaminated(plan, ledger),
     }
+
+
+def _decontaminated(plan: Plan, ledger: Mapping[str, Any]) -> dict[str, Any]:
+    """What was done about items of evaluation sets before the text was encoded: for each step that
+    looks for them its action, and by set the documents that it was done to (a document counts for
+    the first item in it). Nothing where no step does."""
+    steps = [
+        {"step": s["id"], "action": s["params"]["action"],
+         "documents": ledger["found"].get(s["id"], {})}
+        for s in plan.recipe["steps"] if s["stage"] == "decontaminate.ngram"
+    ]  # fmt: skip
+    return {"decontaminated": steps} if steps else {}
 
 
 def _package_version() -> str:

@@ -137,24 +137,38 @@ def _products(lock: Lock, root: Path) -> list[str]:
 
 
 def _contamination(lock: Lock) -> list[str]:
+    """Items of evaluation sets: what was done about them, and what is left in the shards."""
+    lines = []
+    for step in lock.data.get("decontaminated", ()):
+        rows = [
+            [name, what, str(n)]
+            for name, numbers in step["documents"].items()
+            for what, n in numbers.items()
+        ]
+        if rows:
+            lines += [
+                *table(["benchmark", "done", "documents"], rows, left=2),
+                f"in {step['step']}",
+                "",
+            ]
+        else:
+            lines += [f"benchmark items: none found in {step['step']}", ""]
     totals: dict[str, dict[str, int]] = {}
+    items: dict[str, set[str]] = {}
     for note in lock.data["checks"]:
         for bench, figures in note.get("contamination", {}).items():
-            into = totals.setdefault(bench, {})
-            for key, value in figures.items():
-                if key in ("items", "visible"):  # the same for every task
-                    into[key] = int(value)
-                elif isinstance(value, int):
-                    into[key] = into.get(key, 0) + value
+            into = totals.setdefault(bench, {"documents": 0})
+            into |= {"items": int(figures["items"]), "visible": int(figures["visible"])}
+            into["documents"] += int(figures["documents"])
+            items.setdefault(bench, set()).update(note["contamination_found"][bench])
     if not totals:
-        return []
-    keys = sorted({k for f in totals.values() for k in f})
-    rows = [[bench, *(str(f.get(k, 0)) for k in keys)] for bench, f in sorted(totals.items())]
-    return [
-        "benchmark items found in the shards (hits in documents):",
-        *table(["benchmark", *keys], rows),
-        "",
+        return lines
+    rows = [
+        [name, *(str(n) for n in (f["items"], f["visible"], len(items[name]), f["documents"]))]
+        for name, f in sorted(totals.items())
     ]
+    header = ["benchmark", "items", "visible", "found", "documents"]
+    return [*lines, "benchmark items in the shards:", *table(header, rows), ""]
 
 
 def status_data(root: Path) -> dict[str, Any]:

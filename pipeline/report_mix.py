@@ -24,9 +24,10 @@ def mix_section(lock: Lock | None, root: Path) -> str:
     ]
     text = table(["what", "value"], outputs, prose=True)
     path = root / "shards" / "manifest.json"
-    if path.is_file():
-        manifest = json.loads(path.read_bytes())
-        text += _shares(manifest) + _certificate(manifest)
+    manifest = json.loads(path.read_bytes()) if path.is_file() else None
+    text += "" if manifest is None else _shares(manifest)
+    text += _decontaminated(lock)
+    text += "" if manifest is None else _certificate(manifest)
     licences = Counter(str(s["licence"]) for s in lock.data["identity"]["inputs"])
     rows = [[count, licence] for licence, count in sorted(licences.items())]
     return (
@@ -50,6 +51,20 @@ def _shares(manifest: Mapping[str, Any]) -> str:
          "copies of documents", "shards"], rows,
     )  # fmt: skip
     return text + "".join(f"<p>{safe(str(warning))}</p>" for warning in manifest["warnings"])
+
+
+def _decontaminated(lock: Lock) -> str:
+    """What was done about benchmark items before the text was encoded."""
+    text = ""
+    for step in lock.data.get("decontaminated", ()):
+        rows = [
+            [name, what, n]
+            for name, numbers in step["documents"].items()
+            for what, n in numbers.items()
+        ]
+        text += f"<h3>Benchmark items found by {safe(step['step'])}</h3>"
+        text += table(["benchmark of the first in a document", "done", "documents"], rows)
+    return text
 
 
 def _certificate(manifest: Mapping[str, Any]) -> str:

@@ -110,6 +110,11 @@ class Stage:
         reports; nothing where no piece can be named."""
         return ()
 
+    def findings(self, outcomes: Sequence[Outcome]) -> Sequence[tuple[str, str]]:
+        """(what, what was done) of the outcomes of a batch, to be counted in the account beside the
+        reasons: for contamination, the evaluation set whose item a document held and "dropped"."""
+        return ()
+
     def hidden(self, text: str) -> str:
         """`text` without what the stage was given in confidence, for reports. Works before `setup`.
         Raises AssetError where what that is cannot be read."""

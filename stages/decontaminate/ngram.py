@@ -100,6 +100,18 @@ class Ngram(Stage):
             for document, hits in zip(batch, found, strict=True)
         ]
 
+    def findings(self, outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:
+        """The set of the first item in a document, and dropped, cut or annotated."""
+        done = {"cut": "cut", "annotate": "annotated"}.get(self.params.action, "")
+        found = []
+        for outcome in outcomes:
+            if isinstance(outcome, Drop):
+                found.append((str(outcome.value).partition("/")[0], "dropped"))
+            elif isinstance(outcome, Document) and "contamination_first" in outcome.signals:
+                first = str(outcome.signals["contamination_first"])
+                found.append((first.partition("/")[0], done))
+        return found
+
     def spans(self, document: Document) -> list[tuple[int, int, str]]:
         """Each item found, with its method and its own text."""
         if self._index is None:

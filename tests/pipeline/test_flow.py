@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from corpusmill.pipeline.accounts import merge_found
 from corpusmill.pipeline.document import Document, Drop, Failure, Outcome, Page
 from corpusmill.pipeline.errors import StageError
 from corpusmill.pipeline.flow import Chain, Live
@@ -132,3 +133,19 @@ def test_bytes_that_went_in_are_counted_before_the_edit() -> None:
     first, second = (chain.account.flow(name, "web") for name in ("first", "second"))
     assert (first.bytes_in, first.bytes_out) == (3 * 4, 3 * 10)
     assert (second.bytes_in, second.bytes_out) == (3 * 10, 3 * 22)
+
+
+class Finder(Odd):
+    def findings(self, outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:
+        return [("set", "dropped" if isinstance(o, Drop) else "kept") for o in outcomes]
+
+
+def test_what_a_stage_found_is_counted_over_its_batches() -> None:
+    made = Finder(lambda d: [Drop("known") if d.id.endswith("1") else d])
+    chain = Chain([Step("find", made.name, made.params, made)])
+    chain.run(live(3))
+    chain.run(live(1))
+    plain = chain.account.plain()
+    assert plain["found"] == {"find": {"set": {"dropped": 2, "kept": 2}}}
+    assert merge_found([plain, {}, plain]) == {"find": {"set": {"dropped": 4, "kept": 4}}}
+    assert "found" not in through(lambda d: [d], live(2)).account.plain()

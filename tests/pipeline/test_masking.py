@@ -7,8 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from corpusmill.pipeline import Recipe
+from corpusmill.pipeline import Lock, Recipe, verify
+from corpusmill.pipeline.identity import pretty
+from corpusmill.pipeline.ledger import build_ledger
+from corpusmill.pipeline.lock import seal_lock
 from corpusmill.pipeline.masking import Masking
+from corpusmill.pipeline.publish import publish
+from corpusmill.pipeline.report import report_lines
 from corpusmill.pipeline.report_html import html_report
 from corpusmill.pipeline.samples import dropped_samples
 
@@ -80,6 +85,19 @@ def test_reports_name_a_private_item_and_do_not_show_it(tmp_path: Path, action: 
 def test_other_items_are_shown(tmp_path: Path) -> None:
     folder = make(tmp_path / "a", "drop", private=False)
     run = run_here(Recipe.parse(RECIPE.replace("ACTION", "drop"), folder), folder / "run")
+    lock = Lock.load(publish(run, build_ledger(run)))
+    done = {"mine": {"dropped": 1}, "open": {"dropped": 1}}
+    assert lock.data["decontaminated"] == [{"step": "ngram", "action": "drop", "documents": done}]
+    text = "\n".join(report_lines(folder / "run"))
+    assert [line.split() for line in text.splitlines() if "dropped " in line][-2:] == [
+        ["mine", "dropped", "1"], ["open", "dropped", "1"],
+    ]  # fmt: skip
+    assert "Benchmark items found by ngram" in html_report(folder / "run")
+    assert not any("decontaminated" in f for f in verify(folder / "run").faults)
+    body = {k: v for k, v in lock.data.items() if k != "seal"}
+    body["decontaminated"][0]["documents"]["mine"] = {"dropped": 2}
+    lock.path.write_bytes(pretty(seal_lock(body)))
+    assert any("its decontaminated is not what" in f for f in verify(folder / "run").faults)
     samples, _ = dropped_samples(run, 9, 9)
     found = {s.value: [span for _, span, _, _ in s.marked] for s in samples}
     assert found == {"mine/q1": [SECRET[:-1]], "open/q1": [OPEN[:-1]]}

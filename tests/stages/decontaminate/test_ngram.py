@@ -53,6 +53,19 @@ def test_annotate_names_the_first_in_the_text() -> None:
     assert bad.signals == {"contamination_hits": 2, "contamination_first": first}
 
 
+def test_findings_name_the_set_and_what_was_done() -> None:
+    (_, one), (_, two) = question("mmlu", 3), question("gsm8k", 2)
+    long = "The ferry leaves at nine and comes back at noon. " * 12
+    texts = CLEAN, f"{long}{one} {long}", two
+    made = {action: stage(action=action) for action in ("drop", "annotate", "cut")}
+    found = {a: s.findings(s.apply(documents(*texts))) for a, s in made.items()}
+    assert found == {
+        "drop": [("mmlu", "dropped"), ("gsm8k", "dropped")],
+        "annotate": [("mmlu", "annotated"), ("gsm8k", "annotated")],
+        "cut": [("mmlu", "cut"), ("gsm8k", "dropped")],
+    }
+
+
 def test_public_items_are_passed_over() -> None:
     name, text = question("gsm8k")
     (document,) = documents(text)
