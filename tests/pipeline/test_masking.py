@@ -85,7 +85,9 @@ def test_reports_name_a_private_item_and_do_not_show_it(tmp_path: Path, action: 
 def test_other_items_are_shown(tmp_path: Path) -> None:
     folder = make(tmp_path / "a", "drop", private=False)
     run = run_here(Recipe.parse(RECIPE.replace("ACTION", "drop"), folder), folder / "run")
-    lock = Lock.load(publish(run, build_ledger(run)))
+    ledger = build_ledger(run)
+    (folder / "run/ledger.json").write_bytes(pretty(ledger))
+    lock = Lock.load(publish(run, ledger))
     done = {"mine": {"dropped": 1}, "open": {"dropped": 1}}
     assert lock.data["decontaminated"] == [{"step": "ngram", "action": "drop", "documents": done}]
     text = "\n".join(report_lines(folder / "run"))
@@ -93,7 +95,7 @@ def test_other_items_are_shown(tmp_path: Path) -> None:
         ["mine", "dropped", "1"], ["open", "dropped", "1"],
     ]  # fmt: skip
     assert "Benchmark items found by ngram" in html_report(folder / "run")
-    assert not any("decontaminated" in f for f in verify(folder / "run").faults)
+    assert verify(folder / "run").faults == []
     body = {k: v for k, v in lock.data.items() if k != "seal"}
     body["decontaminated"][0]["documents"]["mine"] = {"dropped": 2}
     lock.path.write_bytes(pretty(seal_lock(body)))
