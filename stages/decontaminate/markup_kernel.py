@@ -109,7 +109,7 @@ def may_be_sign(data, at, first, last):  # type: ignore[no-untyped-def]
 def next_mark(data, at):  # type: ignore[no-untyped-def]
     """Where the next byte from `at` on is by which a tag or sign can begin, or the length of
     `data`. In the last bytes, all are."""
-    while at + 33 <= len(data):
+    while at + 34 <= len(data):
         some = (
             byte32(data, at, _LESS) | byte32(data, at, _AND)
             | byte32(data, at, _BACKSLASH) | byte32(data, at, _PERCENT)
