@@ -111,14 +111,13 @@ def over_numbers(words, flags, begin, stop, near, n, at, gram):  # type: ignore[
                 before += not flags[p] & _NUMBER
             a = b = c = e = f = none  # the last words that are no numbers, and where they stand
             pa = pb = pc = pe = pf = begin[d] - 1
-            first = number
             while p < stop[d] and pa <= number:
                 if flags[p] & _NUMBER:
                     number = max(number, p)
                 else:
                     a, b, c, e, f = b, c, e, f, words[p]
                     pa, pb, pc, pe, pf = pb, pc, pe, pf, p
-                    if p > first and begin[d] <= pa < number:
+                    if begin[d] <= pa < number:
                         at[n] = pa
                         gram[n] = hash_of(a, b, c, e, f)
                         n += has_bit(near, hash_of(a, b, c, none, none) >> shift)

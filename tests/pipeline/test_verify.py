@@ -379,6 +379,9 @@ LOCKS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "recipe": (lambda k: k.update(recipe_id="0" * 64), "its recipe_id is not what"),
     "tokens": (lambda k: k["outputs"].update(tokens=1), "the files sum to"),
     "outputs": (lambda k: k["outputs"].pop("tokens"), "its outputs lack tokens"),
+    "more": (lambda k: k.update(checked=True), "missing or unknown keys: ['checked']"),
+    "less": (lambda k: k.pop("checks"), "missing or unknown keys: ['checks']"),
+    "decontaminated": (lambda k: k.update(decontaminated=[]), "its decontaminated is not what"),
 }
 
 

@@ -21,8 +21,8 @@ from corpusmill.stages.decontaminate.anchors import (
     Postings,
 )
 
-BITS = [5, 6, 7, 8, 8, 4]
-"""Of six classes; that of 4 bits is no anchor."""
+BITS = [5, 6, 7, 8, 8, 4, 6, 6, 8, 5, 8, 7, 6, 8]
+"""Of some classes; that of 4 bits is no anchor."""
 
 
 def made(items: Sequence[Sequence[int]]) -> Anchors:
@@ -47,8 +47,8 @@ def asked_for(anchors: Anchors) -> dict[int, set[int]]:
 
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(
-    st.lists(st.sets(st.integers(0, 5), min_size=1), min_size=1, max_size=4),
-    st.lists(st.integers(0, 5), max_size=30),
+    st.lists(st.sets(st.integers(0, 13), min_size=1), min_size=1, max_size=3),
+    st.lists(st.integers(0, 13), max_size=30),
 )
 def test_two_are_asked_for_wherever_enough_stand(items: list[set[int]], text: list[int]) -> None:
     anchors = made([sorted(own) for own in items])
@@ -60,10 +60,19 @@ def test_two_are_asked_for_wherever_enough_stand(items: list[set[int]], text: li
         own = {a >> BITS_OF_CLASS: a & ((1 << BITS_OF_CLASS) - 1) for a in row[:ANCHORS] if a}
         assert set(own) <= items[n]
         assert 5 not in own
-        for size in range(3, len(own) + 1):
+        for size in range(3, min(5, len(own)) + 1):
             for some in combinations(own, size):
                 if sum(own[c] for c in some) >= row[NEEDED]:
                     assert len(asked.get(n, set()) & set(some)) >= 2
+
+
+def test_as_many_are_left_out_as_can_be() -> None:
+    """Of 42 bits 19 are needed: those of 5, 6 and one of 8, so only that of 5 is left out. Of 83
+    bits the three least are no anchors, 21 are needed: more than 6, 6 and 8 have."""
+    few, many = made([[0, 1, 2, 3, 4, 8]]), made([[n for n in range(14) if n != 5]])
+    assert [few.items[0, NEEDED], many.items[0, NEEDED]] == [19, 21]
+    assert asked_for(few) == {0: {1, 2, 3, 4, 8}}
+    assert asked_for(many) == {0: {2, 3, 4, 8, 10, 11, 13}}
 
 
 def test_what_texts_have_most_often_is_left_out() -> None:

@@ -34,6 +34,8 @@ TAG = re.compile(r"</?[A-Za-z][A-Za-z0-9]{0,15}(?:[ \t\n\r\f\v][^<>]{0,300})?/?>
         ("1<2 &unknown; & so", "1<2 &unknown; & so"),
         ("<br/><hr />x", "x"),
         ("vector<int> v", "vector v"),
+        (f"<b {'y' * 300}/>x <b {'y' * 300}>x", "x x"),
+        (f"<b {'y' * 301}>x", f"<b {'y' * 301}>x"),
         # entities: nested ones, by number, of letters; tags that are shown
         ("&amp;lt;em&amp;gt;Tom&amp;lt;/em&amp;gt;", "Tom"),
         ("caf&eacute; &#233;t&#xE9; &#8217;s &#x1F600;", "café été 's \U0001f600"),

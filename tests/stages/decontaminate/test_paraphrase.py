@@ -156,17 +156,24 @@ COMMON = "the of and to in is that for it was as on be with".split()
 RARE = "plum jar cellar harbour ferry counter quay bicycle deck tea".split()
 
 
+FEW = [
+    [*COMMON[:8], *RARE[:5], *COMMON[:12]],
+    [*RARE[2:8], *COMMON[3:14] * 2],
+    [*COMMON, *RARE[::3], *COMMON[:8] * 3],
+]
+
+
 @cache
 def items_of_few_words() -> Paraphrases:
     """Three items that share rare words; wide and narrow ones."""
     stem_of = dict(zip(word_hashes([*COMMON, *RARE]).tolist(), [*COMMON, *RARE], strict=True))
-    told = [
-        [*COMMON[:8], *RARE[:5], *COMMON[:12]],
-        [*RARE[2:8], *COMMON[3:14] * 2],
-        [*COMMON, *RARE[::3], *COMMON[:8] * 3],
-    ]
     rules = Rules(paraphrase_bits=16)
-    return Paraphrases([(n, word_hashes(words)) for n, words in enumerate(told)], stem_of, rules)
+    return Paraphrases([(n, word_hashes(words)) for n, words in enumerate(FEW)], stem_of, rules)
+
+
+def words_of(piece: str | tuple[int, int, int]) -> list[str]:
+    """A word, or some of an item's: its number, the first, how many."""
+    return [piece] if isinstance(piece, str) else FEW[piece[0]][piece[1] :][: piece[2]]
 
 
 def windows_by_hand(p: Paraphrases, classes: list[int], begin: int, stop: int) -> dict[int, Any]:
@@ -200,15 +207,26 @@ def windows_by_hand(p: Paraphrases, classes: list[int], begin: int, stop: int) -
     return found
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(derandomize=True, deadline=None, max_examples=250)
 @given(
     st.lists(
-        st.lists(st.sampled_from([*RARE, *RARE, *COMMON, "nothing"]), max_size=90), max_size=3
+        st.lists(
+            st.one_of(
+                st.tuples(st.sampled_from(range(3)), st.integers(0, 40), st.integers(1, 14)),
+                st.sampled_from([*RARE, "nothing"]),
+            ),
+            max_size=16,
+        ),
+        max_size=3,
     ),
     st.booleans(),
 )
-def test_windows_are_those_that_hold_enough(documents: list[list[str]], again: bool) -> None:
+def test_windows_are_those_that_hold_enough(
+    pieces: list[list[str | tuple[int, int, int]]], again: bool
+) -> None:
+    """Of documents that are pieces of the items, with single words between them."""
     p = items_of_few_words()
+    documents = [[word for piece in own for word in words_of(piece)] for own in pieces]
     bounds = np.cumsum([0, *map(len, documents)])
     words = word_hashes([word for document in documents for word in document])
     classes = np.empty(len(words), np.int32)
