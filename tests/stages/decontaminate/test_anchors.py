@@ -113,3 +113,19 @@ def test_pairs_near_each_other(
     assert [tuple(row) for row in found[:n].tolist()] == expected
     if expected:
         assert kernel.near_pairs(stop, at, classes, *postings, width, found[:0]) == -1
+
+
+@pytest.mark.parametrize(
+    ("where", "needed", "expected"),
+    [
+        ([5, 7, -1], 10, False),  # two, though they have the bits
+        ([5, 7, 9], 23, True),
+        ([5, 7, 9], 24, False),
+        ([4, 7, 9], 10, False),  # one before the window
+    ],
+)
+def test_three_anchors_with_the_bits_are_enough(
+    where: list[int], needed: int, expected: bool
+) -> None:
+    anchors = np.array([7 << BITS_OF_CLASS | 8, 8 << BITS_OF_CLASS | 8, 9 << BITS_OF_CLASS | 7])
+    assert kernel.enough(np.array(where), anchors.astype(np.uint32), 5, needed) is expected

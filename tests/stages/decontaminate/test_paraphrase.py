@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -207,6 +207,42 @@ def windows_by_hand(p: Paraphrases, classes: list[int], begin: int, stop: int) -
     return found
 
 
+def windows_found(documents: list[list[str]]) -> tuple[list[Any], list[Any]]:
+    """(document, item, first word, word behind the last, bits) of the windows, and those by hand."""
+    p = items_of_few_words()
+    bounds = np.cumsum([0, *map(len, documents)])
+    words = word_hashes([word for document in documents for word in document])
+    classes = np.empty(len(words), np.int32)
+    p._kernel.classify(words, p._slots, classes)
+    expected = []
+    for d, (begin, stop) in enumerate(pairwise(bounds.tolist())):
+        for item, own in windows_by_hand(p, classes.tolist(), begin, stop).items():
+            expected += [(d, item, *window) for window in own]
+    rows = p._scan(words, bounds[:-1], bounds[1:])
+    return sorted(map(tuple, rows.tolist())), expected
+
+
+@pytest.mark.parametrize("item", range(3))
+def test_windows_as_wide_as_an_item_may_be(item: int) -> None:
+    """Some of its rare words, one of them just within the width or just outside, first or last."""
+    rare = [word for word in dict.fromkeys(FEW[item]) if word in RARE]
+    width = int(items_of_few_words()._width[item])
+    documents = []
+    for many in range(2, len(rare) + 1):
+        for one, *others in combinations(rare, many):
+            for gap in (width - 3, width - 2, width - 1):
+                far = ["nothing"] * (gap - len(COMMON) - len(others) + 1)
+                documents += [
+                    [one, *COMMON, *far, *others],
+                    [*others, *COMMON, *far, one],
+                ]
+    found, expected = windows_found(documents)
+    assert found == expected
+    own = {row[0] for row in found if row[1] == item}
+    assert own
+    assert (len(own) < len(documents)) == (item < 2)  # the common words of the last do, with two
+
+
 @settings(derandomize=True, deadline=None, max_examples=250)
 @given(
     st.lists(
@@ -225,20 +261,11 @@ def test_windows_are_those_that_hold_enough(
     pieces: list[list[str | tuple[int, int, int]]], again: bool
 ) -> None:
     """Of documents that are pieces of the items, with single words between them."""
-    p = items_of_few_words()
     documents = [[word for piece in own for word in words_of(piece)] for own in pieces]
-    bounds = np.cumsum([0, *map(len, documents)])
-    words = word_hashes([word for document in documents for word in document])
-    classes = np.empty(len(words), np.int32)
-    p._kernel.classify(words, p._slots, classes)
-    expected = []
-    for d, (begin, stop) in enumerate(pairwise(bounds.tolist())):
-        for item, own in windows_by_hand(p, classes.tolist(), begin, stop).items():
-            expected += [(d, item, *window) for window in own]
     if again:
-        p._anchors._due = 1  # other anchors are asked for
-    rows = p._scan(words, bounds[:-1], bounds[1:])
-    assert sorted(map(tuple, rows.tolist())) == expected
+        items_of_few_words()._anchors._due = 1  # other anchors are asked for
+    found, expected = windows_found(documents)
+    assert found == expected
 
 
 def test_a_telling_far_behind_another() -> None:
