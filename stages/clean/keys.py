@@ -95,6 +95,12 @@ _PEM: Final = re.compile(
     r"|(?:\s{1,8}[0-9A-Za-z+/=]{40,80}){2,400})"
 )
 """Whole, or cut off behind two lines or more."""
+_OPENS: Final = re.compile(
+    r"-----BEGIN |https://hooks|://|eyJ|AccountKey=|(?i:aws_?secret|secret_?access|passw|"
+    r"(?:api|secret|access|auth|private|client|consumer|encryption)[_\-](?:key|token|secret))|"
+    + _KEY.pattern
+)
+"""What one of the expressions above begins with: most places are tried with this one alone."""
 _PLACEHOLDER: Final = re.compile(
     r"(?i:example|placeholder|redacted|your|changeme|p[a4@]ssw[o0]rd)|(.)\1{7}|1234567890|abcdefgh"
 )
@@ -105,7 +111,8 @@ _WORDS_AND_NUMBER: Final = re.compile(r"(?i)(?:[a-z]{2,20}[_\-]?){1,6}[0-9]{0,4}
 def secrets(work: str, windows: Windows) -> Iterator[Span]:
     """Keys of vendors, JSON Web Tokens with a header that names an algorithm, private keys,
     and what is assigned to a name or stands in a URL as keys and passwords do."""
-    places = windows.of("secret")
+    tried = sorted({at for low, high in windows.of("secret") for at in range(low, high)})
+    places = [(at, at + 1) for at in tried if _OPENS.match(work, at)]
     for m in beginning(_PEM, work, places):
         yield Span(m.start(), m.end(), "secret")
     for m in beginning(_KEY, work, places):
