@@ -72,6 +72,8 @@ def importing(folder: Path, patch: pytest.MonkeyPatch) -> Make:
     (folder / "kept").mkdir()
     patch.setenv("NUMBA_CACHE_DIR", str(folder / "kept"))
     patch.setattr(compiled, "_OF_MODULE", dict(compiled._OF_MODULE))
+    # Bytecode is taken for that of a file of the same second and size, as these often are.
+    patch.setattr(sys, "dont_write_bytecode", True)
 
     def imported(name: str, text: str) -> ModuleType:
         path = folder / f"{name}.py"
