@@ -127,7 +127,8 @@ def _candidates(work: str, low: int, high: int) -> Iterator[_Candidate]:
     for i, (start, _) in enumerate(groups):
         found: list[_Candidate] = []
         shape: tuple[int, ...] = ()
-        for j, (first, end) in enumerate(groups[i:], i):
+        for j in range(i, len(groups)):
+            first, end = groups[j]
             shape += (end - first,)
             if sum(shape) > _LENGTHS[-1] or (i and len(shape) > _LONGEST_SHAPE):
                 break
