@@ -70,6 +70,17 @@ class Lock:
     def mix_id(self) -> str:
         return str(self.data["mix_id"])
 
+    def decontaminated(self) -> list[tuple[str, list[tuple[str, str, int]]]]:
+        """Each step that looked for benchmark items, and rows of (benchmark, what was done, number
+        of documents)."""
+        return [
+            (
+                step["step"],
+                [(b, w, n) for b, done in step["documents"].items() for w, n in done.items()],
+            )
+            for step in self.data.get("decontaminated", ())
+        ]
+
     @property
     def files_sha256(self) -> str:
         return str(self.data["outputs"]["files_sha256"])

@@ -139,20 +139,13 @@ def _products(lock: Lock, root: Path) -> list[str]:
 def _contamination(lock: Lock) -> list[str]:
     """Items of evaluation sets: what was done about them, and what is left in the shards."""
     lines = []
-    for step in lock.data.get("decontaminated", ()):
-        rows = [
-            [name, what, str(n)]
-            for name, numbers in step["documents"].items()
-            for what, n in numbers.items()
-        ]
-        if rows:
-            lines += [
-                *table(["benchmark", "done", "documents"], rows, left=2),
-                f"in {step['step']}",
-                "",
-            ]
+    for step, found in lock.decontaminated():
+        if found:
+            rows = [[name, what, str(n)] for name, what, n in found]
+            header = ["benchmark", "done", "documents"]
+            lines += [*table(header, rows, left=2), f"in {step}", ""]
         else:
-            lines += [f"benchmark items: none found in {step['step']}", ""]
+            lines += [f"benchmark items: none found in {step}", ""]
     totals: dict[str, dict[str, int]] = {}
     items: dict[str, set[str]] = {}
     for note in lock.data["checks"]:

@@ -56,13 +56,8 @@ def _shares(manifest: Mapping[str, Any]) -> str:
 def _decontaminated(lock: Lock) -> str:
     """What was done about benchmark items before the text was encoded."""
     text = ""
-    for step in lock.data.get("decontaminated", ()):
-        rows = [
-            [name, what, n]
-            for name, numbers in step["documents"].items()
-            for what, n in numbers.items()
-        ]
-        text += f"<h3>Benchmark items found by {safe(step['step'])}</h3>"
+    for step, rows in lock.decontaminated():
+        text += f"<h3>Benchmark items found by {safe(step)}</h3>"
         text += table(["benchmark of the first in a document", "done", "documents"], rows)
     return text
 

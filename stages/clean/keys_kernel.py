@@ -20,24 +20,26 @@ def keyed(b):  # type: ignore[no-untyped-def]
     return 48 <= b <= 57 or 97 <= b <= 122 or 65 <= b <= 90 or b == 45 or b == 95
 
 
+@kernel(_I64(array(_U8), _I64, _I64, _B))
+def run_of(data, at, stop, joined):  # type: ignore[no-untyped-def]
+    """How many letters and digits of ``data[at:stop]`` begin it; `joined`: hyphens and underscores
+    too."""
+    p = at
+    while p < stop and (keyed(data[p]) if joined else alnum(data[p])):
+        p += 1
+    return p - at
+
+
 @kernel(_B(array(_U8), _I64, _I64, _I64))
 def long_key(data, at, stop, least):  # type: ignore[no-untyped-def]
     """Do at least `least` characters of keys begin at `at`?"""
-    stop = min(stop, at + least)
-    p = at
-    while p < stop and keyed(data[p]):
-        p += 1
-    return p == at + least
+    return run_of(data, at, min(stop, at + least), True) == least
 
 
 @kernel(_B(array(_U8), _I64, _I64, _I64))
 def long_run(data, at, stop, least):  # type: ignore[no-untyped-def]
     """Do at least `least` letters and digits begin at `at`?"""
-    stop = min(stop, at + least)
-    p = at
-    while p < stop and alnum(data[p]):
-        p += 1
-    return p == at + least
+    return run_of(data, at, min(stop, at + least), False) == least
 
 
 @kernel(_B(array(_U8), _I64, _I64))

@@ -41,12 +41,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from corpusmill.pipeline.errors import AssetError, ConfigError
-from corpusmill.stages.words import ALL_DIGITS, WordTable, encoded, tokenise_utf8
+from corpusmill.stages.words import ALL_DIGITS, WordTable
 
 from .benchmarks import Benchmark
 from .grams import GramTable
 from .items import Entry, Vocabulary, forms_of
-from .markup import plain_of, plain_words
+from .markup import plain_of, plain_words, tokenise_plain
 from .paraphrase import Paraphrases
 from .rules import METHODS, Rules
 from .verdict import Judge, Match
@@ -243,9 +243,7 @@ def _parts(texts: Sequence[str], table: WordTable | None) -> Iterator[_Part]:
     """The words of `texts` without markup, of every text in one of the parts. `table` has those of
     `texts` as they are."""
     if table is None:
-        data, byte_start, _ = encoded(texts)
-        plain = plain_of(data, byte_start)
-        yield _whole(tokenise_utf8(data if plain is None else plain.data, byte_start))
+        yield _whole(tokenise_plain(texts))
         return
     plain = plain_of(table.data, table.byte_start)
     if plain is None:

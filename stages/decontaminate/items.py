@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from corpusmill.stages.unicode_data import fold
-from corpusmill.stages.words import ALL_DIGITS, WordTable, tokenise
+from corpusmill.stages.words import ALL_DIGITS, WordTable
 
 from . import stems
 from .benchmarks import Benchmark
-from .markup import unmarked
+from .markup import tokenise_plain
 from .overlap import GRAM
 from .rules import Rules
 
@@ -135,8 +135,8 @@ def forms_of(
     vocabulary = vocabulary or Vocabulary()
     texts: list[str] = []
     for item in benchmark.items:
-        texts += map(unmarked, (item.question, item.answer, *item.options))
-    table = tokenise(texts)
+        texts += (item.question, item.answer, *item.options)
+    table = tokenise_plain(texts)
     vocabulary.add(table)
     letters = (table.flags & ALL_DIGITS) == 0
     at = 0

@@ -8,6 +8,7 @@ else there is, see `corpusmill.stages.decontaminate.signs`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -98,8 +99,8 @@ def plain_words(table: WordTable, plain: Plain) -> WordTable:
     return WordTable(plain.data, table.byte_start, doc_start, start, end, chars, hashes, flags)
 
 
-def unmarked(text: str) -> str:
-    """`text` without markup: as many bytes of UTF-8."""
-    data, byte_start, _ = encoded([text])
+def tokenise_plain(texts: Sequence[str]) -> WordTable:
+    """The words of `texts` without markup; where they stand in the texts as they are."""
+    data, byte_start, _ = encoded(texts)
     plain = plain_of(data, byte_start)
-    return text if plain is None else plain.data.tobytes().decode("utf-8", "surrogatepass")
+    return tokenise_utf8(data if plain is None else plain.data, byte_start)
