@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from corpusmill.pipeline.lock import Lock
 from corpusmill.pipeline.report_flow import waterfall
 from corpusmill.pipeline.report_mix import mix_section
 
@@ -97,9 +98,10 @@ def test_the_mix_as_wanted_and_as_it_came_out(tmp_path: Path) -> None:
     (tmp_path / "shards").mkdir()
     path = tmp_path / "shards/manifest.json"
     path.write_text(json.dumps(manifest))
-    lock: Any = SimpleNamespace(data={
+    lock = Lock(tmp_path / "mix.lock.json", {
         "outputs": {"tokens": 185, "kept": {"documents": 5}},
         "identity": {"inputs": [{"licence": "MIT"}, {"licence": "CC0-1.0"}, {"licence": "MIT"}]},
+        "decontaminated": [{"step": "ngram", "documents": {"gsm8k": {"cut": 2, "dropped": 1}}}],
     })  # fmt: skip
     page = mix_section(lock, tmp_path)
     assert cells(page, "The mix: wanted and got, in tokens")[1:] == [
@@ -110,6 +112,9 @@ def test_the_mix_as_wanted_and_as_it_came_out(tmp_path: Path) -> None:
     assert cells(page, "Benchmark items in the shards")[1:] == [
         ["gsm8k", "8", "7", "2", "3", "0.15%"]
     ]
+    assert cells(page, "Benchmark items found by ngram")[1:] == [
+        ["gsm8k", "cut", "2"], ["gsm8k", "dropped", "1"],
+    ]  # fmt: skip
     assert cells(page, "Licences of the sources")[1:] == [["1", "CC0-1.0"], ["2", "MIT"]]
     path.write_text(json.dumps({**manifest, "contamination_searched": False}))
     assert "They were not looked for" in mix_section(lock, tmp_path)
