@@ -139,3 +139,31 @@ def pair32(ir: Any, types: Any) -> Any:
         return types.uint32(data, types.int64, types.uint8, types.uint8), code
 
     return instruction
+
+
+@Instruction
+def upper16(ir: Any, types: Any) -> Any:
+    """``upper16(data, at, number, shift)``: a number with a bit for each of the 16 numbers of 32
+    bits of an array from element `at` on whose bits from `shift` on are `number`, the first as its
+    lowest. Nothing checks that they are there."""
+
+    def instruction(typing_context: Any, data: Any, at: Any, number: Any, shift: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            vector = ir.VectorType(ir.IntType(32), 16)
+            place = _place(context, builder, signature, arguments)
+            there = builder.load(builder.bitcast(place, vector.as_pointer()))
+            there.align = 4
+            wanted, by = (_sixteen(ir, builder, vector, a) for a in arguments[2:])
+            same = builder.icmp_unsigned("==", builder.lshr(there, by), wanted)
+            return builder.zext(builder.bitcast(same, ir.IntType(16)), ir.IntType(32))
+
+        return types.uint32(data, types.int64, types.uint32, types.uint32), code
+
+    return instruction
+
+
+def _sixteen(ir: Any, builder: Any, vector: Any, number: Any) -> Any:
+    """A vector with `number` in each place."""
+    one = builder.insert_element(ir.Constant(vector, ir.Undefined), number, ir.IntType(32)(0))
+    zeros = ir.Constant(ir.VectorType(ir.IntType(32), 16), [0] * 16)
+    return builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), zeros)

@@ -37,19 +37,23 @@ _HOLDERS: Final = 150
 _ANCHOR_PERCENT: Final = 45
 """Share of the rarity of its anchors that makes an item a candidate."""
 
-_FIRST_COUNT: Final = 1 << 15
+_COUNTED: Final = 4
+_FIRST_COUNT: Final = 1 << 13
 _COUNT_AGAIN: Final = 4
-"""The anchors of texts are counted; the postings are made anew when there were so many, and each
-time that there were so many times more."""
+"""One of so many anchors of texts is counted; the postings are made anew when there were so many,
+and each time that there were so many times more."""
+
+SIZE_BITS: Final = 8
+"""Lower bits of a number that has where postings begin and how many they are: those of the
+latter."""
 
 
 class Postings(NamedTuple):
-    """Those of class c are the ``size[c]`` from ``posting[first[c]]`` on: an item and, in the
-    lower `SLOT_BITS`, which of its anchors the class is. Classes that texts have often stand
-    together, so that a cache holds theirs."""
+    """Those of class c are the ``of[c] % 2**SIZE_BITS`` from ``posting[of[c] >> SIZE_BITS]`` on:
+    an item and, in the lower `SLOT_BITS`, which of its anchors the class is. Classes that texts
+    have often stand together, so that a cache holds theirs."""
 
-    first: I32
-    size: U8
+    of: U32
     posting: U32
 
 
@@ -88,16 +92,18 @@ class Anchors:
         """A row an item: its anchors, the rarest first, 0 where there are fewer, and the columns
         above. One look into memory brings all of it."""
         self._often: I64 = np.zeros(classes, np.int64)
+        self._count = 0
         self._due = _FIRST_COUNT
         self.postings = self._postings()
 
     def seen(self, classes: I32) -> None:
         """Says which anchors stand in texts that are looked at. What is found does not depend on
         it, only how soon."""
-        self._often += np.bincount(classes, minlength=len(self._often))
-        count = int(self._often.sum())
-        if count >= self._due:
-            self._due = _COUNT_AGAIN * count
+        some = classes[::_COUNTED]
+        self._often += np.bincount(some, minlength=len(self._often))
+        self._count += len(some)
+        if self._count >= self._due:
+            self._due = _COUNT_AGAIN * self._count
             self.postings = self._postings()
 
     def _postings(self) -> Postings:
@@ -115,11 +121,10 @@ class Anchors:
         own = self._class[item, slot]
         order = np.lexsort((item, own, -self._often[own]))
         posting = ((item << SLOT_BITS) | slot)[order].astype(np.uint32)
-        size = np.bincount(own, minlength=len(self.is_anchor))
-        first = np.zeros(len(size), np.int32)
+        of = np.bincount(own, minlength=len(self.is_anchor))  # `_HOLDERS` at most
         kept, place = np.unique(own[order], return_index=True)
-        first[kept] = place
-        return Postings(first, size.astype(np.uint8), posting)
+        of[kept] |= place << SIZE_BITS
+        return Postings(of.astype(np.uint32), posting)
 
 
 def with_bits(classes: I64, bits: I64) -> I64:

@@ -165,7 +165,7 @@ class Paraphrases:
         self._anchors.seen(classes)
         kernel, anchors = self._kernel, self._anchors
         near = partial(kernel.near_pairs, stop, at, classes, *anchors.postings, self._width)
-        pairs = _with_room(near, 3)
+        pairs = _with_room(near, 3, len(at) // 2)
         if not len(pairs):
             return np.empty((0, 5), np.int64)
         class_at = np.zeros(len(words), np.int32)
@@ -175,7 +175,7 @@ class Paraphrases:
             pairs, self._width, anchors.items, self._classes, _TAIL,
             class_at, places,
         )  # fmt: skip
-        return _with_room(windows, 5)
+        return _with_room(windows, 5, _JUDGED)
 
     def _judge(
         self, item: int, words: I32, places: Sequence[tuple[int, int, int]]
@@ -215,13 +215,12 @@ class Paraphrases:
         return best
 
 
-def _with_room(fill: Callable[[I64], int], columns: int) -> I64:
+def _with_room(fill: Callable[[I64], int], columns: int, room: int) -> I64:
     """The rows that `fill` puts into an array, which says with a negative number that it was too
-    short."""
-    room = 1024
+    short. At first it has `room` of them; what is never written takes no memory."""
     while True:
         rows = np.empty((room, columns), np.int64)
         n = fill(rows)
         if n >= 0:
             return rows[:n]
-        room *= 4
+        room = 4 * room + _JUDGED

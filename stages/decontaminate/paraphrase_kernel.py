@@ -10,9 +10,9 @@ import numpy as np
 
 from corpusmill.stages import kernel_types as types
 from corpusmill.stages.compiled import array, kernel, out
-from corpusmill.stages.wide import fetch
+from corpusmill.stages.wide import fetch, upper16, zeros_below
 
-from .anchors import ANCHORS, BITS_OF_CLASS, FIRST, LAST, LEAST, NEEDED, SLOT_BITS
+from .anchors import ANCHORS, BITS_OF_CLASS, FIRST, LAST, LEAST, NEEDED, SIZE_BITS, SLOT_BITS
 from .grams_kernel import has_bit, shift_of
 
 _U8, _I32, _U32, _I64, _U64 = (
@@ -36,6 +36,9 @@ _MET = np.uint64((1 << 32) - (1 << SLOT_BITS))
 _WIDTH = np.uint64(WIDEST << 32)
 _4, _32 = np.uint64(SLOT_BITS), np.uint64(32)
 _BITS = np.uint32((1 << BITS_OF_CLASS) - 1)
+_SHIFT = np.uint32(BITS_OF_CLASS)
+_SIZE, _SIZES = np.uint32(SIZE_BITS), np.uint32((1 << SIZE_BITS) - 1)
+_ANY = np.uint64((1 << ANCHORS) - 1)
 
 
 @kernel(types.void(array(_U64), array(_I32), out(_U64)))
@@ -142,20 +145,37 @@ def enough(where, anchors, low, needed):  # type: ignore[no-untyped-def]
     return different >= 3 and held >= needed
 
 
+@kernel(types.boolean(array(_I32), _I64, _I64, array(_U32)), inline=True)
+def may_be_enough(at_class, low, high, item):  # type: ignore[no-untyped-def]
+    """Whether three or more of an item's anchors, with the bits that it needs together, are among
+    those of number ``low:high``: no less often than `enough` says so of a window in there."""
+    met = np.uint64(0)
+    for j in range(low, high):
+        met |= np.uint64(upper16(item, 0, np.uint32(at_class[j]), _SHIFT))
+    met &= _ANY
+    held = different = np.int64(0)
+    while met != 0:
+        held += np.int64(item[zeros_below(met)] & _BITS)
+        met &= met - _1
+        different += 1
+    return different >= 3 and held >= item[NEEDED]
+
+
 @kernel(
     _I64(array(_U64), array(_U64), array(_I64), array(_I32), _I64, _I64, _I64, _I64, _I64, _I64,
-         _I64, array(_U32), array(_U32), _I64, out(_I32), out(_I32), out(_I32), out(_I64), _I64,
-         _I64, out(_I64, dims=2))
+         _I64, _I64, _I64, array(_U32), array(_U32), _I64, out(_I32), out(_I32), out(_I32),
+         out(_I64), _I64, _I64, out(_I64, dims=2))
 )  # fmt: skip
 def look_around(  # type: ignore[no-untyped-def]
-    words, slots, at, at_class, k, d, begin, stop, i, done,
+    words, slots, at, at_class, k, low, high, d, begin, stop, i, done,
     width, item, classes, tail, class_at, place, own_place, where, r,
     n, rows,
 ):  # fmt: skip
     """Adds to `rows`, of which there are `n`, the windows of item `i` that end at one of its
     anchors less than its width behind the one of number `k`, of document `d`, ``begin:stop``; those
-    that end before the word `done` are there. `r` is the last row of the item. Returns the number
-    of rows, or -1 - number if `rows` is too short.
+    that end before the word `done` are there. ``low:high`` are the anchors less than its width
+    away, `r` the last row of the item. Returns the number of rows, or -1 - number if `rows` is too
+    short.
 
     `place` and `own_place` are 0 before and after; `where` is written over.
     """
@@ -164,13 +184,9 @@ def look_around(  # type: ignore[no-untyped-def]
         where[u] = -1
         if item[u]:
             own_place[item[u] >> BITS_OF_CLASS] = u + 1
-    j = k
-    while j > 0 and at[j - 1] > p - width and at[j - 1] >= begin:
-        j -= 1
-    while j < len(at) and at[j] < p + width and at[j] < stop:
+    for j in range(low, high):
         q = at[j]
         u = own_place[at_class[j]] - 1
-        j += 1
         if u < 0:
             continue
         where[u] = q
@@ -204,11 +220,11 @@ def look_around(  # type: ignore[no-untyped-def]
 
 
 @kernel(
-    _I64(array(_I64), array(_I64), array(_I32), array(_I32), array(_U8), array(_U32), array(_I32),
+    _I64(array(_I64), array(_I64), array(_I32), array(_U32), array(_U32), array(_I32),
          out(_I64, dims=2))
 )  # fmt: skip
 def near_pairs(  # type: ignore[no-untyped-def]
-    stop, at, at_class, post_first, post_size, postings, width, found
+    stop, at, at_class, of, postings, width, found
 ):
     """Fills `found` with (document, number of an anchor, item) where an anchor stands less than the
     item's width behind another one of it, of those in `postings`; some are of two documents, or
@@ -222,10 +238,11 @@ def near_pairs(  # type: ignore[no-untyped-def]
     for k in range(len(at)):
         while at[k] >= stop[d]:
             d += 1
-        c = at_class[k]
-        fetch(postings, post_first[at_class[min(k + _AHEAD, len(at) - 1)]])
+        fetch(postings, np.uint64(of[at_class[min(k + _AHEAD, len(at) - 1)]] >> _SIZE))
         met = np.uint64(at[k]) << _4 & _MET
-        for m in range(post_first[c], post_first[c] + post_size[c]):
+        here = of[at_class[k]]
+        first = np.int64(here >> _SIZE)
+        for m in range(first, first + np.int64(here & _SIZES)):
             posting = np.uint64(postings[m])
             item = posting >> _4
             known = state[item]
@@ -266,9 +283,20 @@ def windows(  # type: ignore[no-untyped-def]
     for m in range(len(pairs)):
         fetch(items, items.shape[1] * pairs[min(m + _AHEAD, len(pairs) - 1), 2])
         d, k, i = pairs[m]
+        p = at[k]
+        low = k
+        while low > 0 and at[low - 1] > p - width[i] and at[low - 1] >= begin[d]:
+            low -= 1
+        high = k + 1
+        behind = min(stop[d], p + width[i])
+        while high < len(at) and at[high] < behind:
+            high += 1
+        until, done[i] = done[i], behind
+        if not may_be_enough(at_class, low, high, items[i]):
+            continue
         before = n
         n = look_around(
-            words, slots, at, at_class, k, d, begin[d], stop[d], i, done[i],
+            words, slots, at, at_class, k, low, high, d, begin[d], stop[d], i, until,
             width[i], items[i], classes, tail, class_at, places[0], places[1], where,
             last_row[i], n, rows,
         )  # fmt: skip
@@ -276,5 +304,4 @@ def windows(  # type: ignore[no-untyped-def]
             return n
         if n > before:
             last_row[i] = n - 1
-        done[i] = min(stop[d], at[k] + width[i])
     return n

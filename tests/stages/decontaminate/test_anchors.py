@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from corpusmill.stages.decontaminate.anchors import (
     ANCHORS,
     BITS_OF_CLASS,
     NEEDED,
+    SIZE_BITS,
     SLOT_BITS,
     Anchors,
     Postings,
@@ -35,14 +37,19 @@ def made(items: Sequence[Sequence[int]]) -> Anchors:
 
 def asked_for(anchors: Anchors) -> dict[int, set[int]]:
     """Item → classes that have a posting of it."""
-    first, count, posting = anchors.postings
     found: dict[int, set[int]] = {}
-    for c, (start, size) in enumerate(zip(first.tolist(), count.tolist(), strict=True)):
-        for n in posting[start : start + size].tolist():
+    for c, of in enumerate(anchors.postings.of.tolist()):
+        start, size = of >> SIZE_BITS, of & ((1 << SIZE_BITS) - 1)
+        for n in anchors.postings.posting[start : start + size].tolist():
             slot = n & ((1 << SLOT_BITS) - 1)
             assert anchors.items[n >> SLOT_BITS, slot] >> BITS_OF_CLASS == c
             found.setdefault(n >> SLOT_BITS, set()).add(c)
     return found
+
+
+def counted(classes: Sequence[int]) -> npt.NDArray[np.int32]:
+    """Anchors of a text of which these are counted."""
+    return np.repeat(np.array(classes, np.int32), module._COUNTED)
 
 
 @settings(derandomize=True, deadline=None, max_examples=200)
@@ -54,7 +61,7 @@ def test_two_are_asked_for_wherever_enough_stand(items: list[set[int]], text: li
     anchors = made([sorted(own) for own in items])
     anchors._due = 1
     seen = [c for c in text if anchors.is_anchor[c]]
-    anchors.seen(np.array(seen, np.int32))
+    anchors.seen(counted(seen))
     asked = asked_for(anchors)
     for n, row in enumerate(anchors.items.tolist()):
         own = {a >> BITS_OF_CLASS: a & ((1 << BITS_OF_CLASS) - 1) for a in row[:ANCHORS] if a}
@@ -79,9 +86,9 @@ def test_what_texts_have_most_often_is_left_out() -> None:
     anchors = made([[0, 1, 2, 3, 4]])
     assert asked_for(anchors) == {0: {1, 2, 3, 4}}  # none seen: the rarest
     anchors._due = 8
-    anchors.seen(np.array([2, 2, 3], np.int32))
+    anchors.seen(counted([2, 2, 3]))
     assert asked_for(anchors) == {0: {1, 2, 3, 4}}
-    anchors.seen(np.array([2, 2, 2, 0, 3], np.int32))
+    anchors.seen(counted([2, 2, 2, 0, 3]))
     assert asked_for(anchors) == {0: {0, 1, 3, 4}}
     assert anchors._due == module._COUNT_AGAIN * 8
     assert anchors.postings.posting.tolist() == [0, 4, 3, 1]  # slots of 3 and 0, then 1 and 4
@@ -103,7 +110,7 @@ def test_pairs_near_each_other(
     places: list[tuple[int, int]], expected: list[tuple[int, int, int]]
 ) -> None:
     postings = Postings(
-        np.array([1, 0, 0], np.int32), np.array([1, 1, 0], np.uint8), np.array([1, 0], np.uint32)
+        np.array([1 << SIZE_BITS | 1, 1, 0], np.uint32), np.array([1, 0], np.uint32)
     )
     at = np.array([place for place, _ in places], np.int64)
     classes = np.array([c for _, c in places], np.int32)
@@ -129,3 +136,24 @@ def test_three_anchors_with_the_bits_are_enough(
 ) -> None:
     anchors = np.array([7 << BITS_OF_CLASS | 8, 8 << BITS_OF_CLASS | 8, 9 << BITS_OF_CLASS | 7])
     assert kernel.enough(np.array(where), anchors.astype(np.uint32), 5, needed) is expected
+
+
+@pytest.mark.parametrize(
+    ("classes", "expected"),
+    [
+        ([3, 5, 9], True),  # 8 + 7 + 8 bits
+        ([9, 7, 5, 7, 3], True),
+        ([3, 9, 9, 3], False),  # two
+        ([3, 6], False),
+        ([5, 6, 9], False),  # 7 + 6 + 8
+        ([3, 5, 9, 0, 2], True),
+        ([0, 0, 3, 9, 0], False),  # no anchor is class 0, though free places look so
+        ([], False),
+    ],
+)
+def test_anchors_around_a_pair_are_counted(classes: list[int], expected: bool) -> None:
+    item = np.zeros(16, np.uint32)
+    item[:4] = [c << BITS_OF_CLASS | bits for c, bits in ((3, 8), (9, 8), (5, 7), (6, 6))]
+    item[NEEDED] = 23
+    around = np.array([1, *classes, 1], np.int32)
+    assert kernel.may_be_enough(around, 1, 1 + len(classes), item) == expected
