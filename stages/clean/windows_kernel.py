@@ -43,7 +43,7 @@ from .candidates_kernel import (
     separator,
     sixteen,
 )
-from .keys_kernel import secret
+from .keys_kernel import keyed, secret
 
 _U8, _U16 = types.uint8, types.uint16
 _I32, _I64 = types.int32, types.int64
@@ -81,6 +81,19 @@ def marked(data, first, at, stop, place, events, n):  # type: ignore[no-untyped-
         n = add(events, n, low, low + 1, MAC)
         found |= MAC
     return n, found
+
+
+@kernel(types.boolean(array(_U8), _I64, _I64, _I64), inline=True)
+def idle(data, first, at, stop):  # type: ignore[no-untyped-def]
+    """Whether the byte at `at` is a full stop, hyphen or underscore that no key goes on behind, or
+    a ``w`` behind neither ``s`` nor ``a``: most are."""
+    b = data[at]
+    if b | 32 == 119:
+        before = data[at - 1] | 32 if at > first else 0
+        return before != 115 and before != 97
+    if b == 46 or b == 45 or b == 95:
+        return at + 1 >= stop or not keyed(data[at + 1])
+    return False
 
 
 @kernel(types.UniTuple(_I64, 6)(array(_U8), _I64, _I64, _I64, _I64, _EVENTS, _I64))
@@ -292,7 +305,7 @@ def scan(data, starts, kinds, lengths, heads, words, masks, rows, events):  # ty
                     n = add(events, n, i - first - cont, i - first - cont + 1, WALLET)
             elif kind == LEAD:
                 mask |= foreign(data, i, stop)
-            else:
+            elif not idle(data, first, i, stop):
                 n, bits = marked(data, first, i, stop, i - first - cont, events, n)
                 mask |= bits
                 if kind == COLON and i >= colons_to:
