@@ -30,7 +30,7 @@ from corpusmill.pipeline.progress import to_stderr as say
 from corpusmill.stages.decontaminate.benchmarks import load
 from corpusmill.stages.decontaminate.certificate import measurement, upper_95
 from corpusmill.stages.decontaminate.index import ContaminationIndex
-from corpusmill.stages.decontaminate.rules import METHODS, Rules
+from corpusmill.stages.decontaminate.rules import HALF_ANYWHERE, METHODS, Rules
 from corpusmill.stages.words import tokenise
 
 from . import texts
@@ -38,6 +38,7 @@ from .contamination_items import (
     CHANGES,
     FORMAT,
     HALF,
+    HALF_INSIDE,
     SHORT,
     Gpt3,
     planted_rows,
@@ -61,6 +62,8 @@ from .peer_datatrove import ENVIRONMENT, JUDGE
 ITEMS, QUICK_ITEMS = 60, 20
 QUICK_EVERY = 6
 BY_HALF = f"{HALF}, of items that it can tell"
+ANYWHERE = f"{HALF_INSIDE}: half_anywhere"
+"""With the rules that have a half count there."""
 PEER_EVERY = 40
 """The peer judges one of so many of the clean documents: it takes minutes a hundred megabytes."""
 PEER_PLANTED = 3
@@ -108,6 +111,8 @@ def _measure(args: argparse.Namespace, scratch: Path) -> Report:
     gpt3 = Gpt3(benchmarks)
     rows = score(planted, index, gpt3, peer)
     flags, alarm_rows, documents = alarms(clean, index, gpt3, peer)
+    anywhere = ContaminationIndex.build(benchmarks, Rules(**HALF_ANYWHERE))
+    rows += halves_anywhere(planted, clean, anywhere)
     speed = speeds(args, scratch, clean, source, peer)
     search = search_speeds(ContaminationIndex.build(benchmarks), clean, SEARCH_ROUNDS)
     return Report(
@@ -198,7 +203,7 @@ def alarms(
     clean: Mapping[str, Mapping[str, str]], index: ContaminationIndex, gpt3: Gpt3, peer: Peer
 ) -> tuple[dict[str, int], list[dict[str, Any]], int]:
     """Documents flagged by each method, known quotations left out; rows; number of documents."""
-    known = {(e["text"], item) for e in measurement()["passed_over"] for item in e["items"]}
+    known = _known()
     totals = dict.fromkeys(METHODS, 0)
     rows = []
     for name, documents in clean.items():
@@ -223,6 +228,39 @@ def alarms(
         })  # fmt: skip
         say(f"clean {name}: {found} of {len(bodies)}")
     return totals, rows, sum(map(len, clean.values()))
+
+
+def halves_anywhere(
+    planted: Sequence[Mapping[str, Any]], clean: Mapping[str, Mapping[str, str]],
+    index: ContaminationIndex,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """One row a benchmark, of its first halves in a line that goes on, and one of the false alarms
+    of the method ``half``; `index` with the rules `HALF_ANYWHERE`."""
+    inside = [row for row in planted if row["change"] == HALF_INSIDE]
+    found: dict[str, list[bool]] = {}
+    for row, hits in zip(inside, index.find([row["text"] for row in inside]), strict=True):
+        name = f"{row['set']}/{row['item']}"
+        found.setdefault(row["set"], []).append(any(h.name == name for h in hits))
+    known = _known()
+    flagged = 0
+    for name, documents in clean.items():
+        bodies = list(documents.values())
+        for at in range(0, len(bodies), 500):
+            flagged += sum(
+                any(h.method == "half" and (name, h.name) not in known for h in hits)
+                for hits in index.find(bodies[at : at + 500])
+            )
+    return [
+        *({"row": name, "what": ANYWHERE, "n": len(them), "found": _share(them)}
+          for name, them in found.items()),
+        {"row": "clean", "what": "documents flagged: half_anywhere",
+         "n": sum(map(len, clean.values())), "found": flagged},
+    ]  # fmt: skip
+
+
+def _known() -> set[tuple[str, str]]:
+    """Quotations: of which texts, and which items."""
+    return {(e["text"], item) for e in measurement()["passed_over"] for item in e["items"]}
 
 
 def speeds(
@@ -324,6 +362,9 @@ def bars_of(
         "least_first_half": Bar(
             min((r["found"] for r in rows if r["what"] == HALF), default=0.0), 0.9
         ),
+        "least_first_half_anywhere": Bar(
+            min((r["found"] for r in rows if r["what"] == ANYWHERE), default=0.0), 0.9
+        ),
         "least_first_half_of_items_that_it_can_tell": Bar(
             min((r["found"] for r in rows if r["what"] == BY_HALF), default=0.0), 0.9
         ),
@@ -340,6 +381,8 @@ def bars_of(
         bars["gsm8k_reworded"] = Bar(share("reworded", name="gsm8k"), 0.5)
         committed = measurement()["false_alarms"]
         agree = all(flags[m] == committed[m] for m in METHODS)
+        (anywhere,) = (r["found"] for r in rows if r["what"].endswith("flagged: half_anywhere"))
+        agree &= anywhere == measurement()["half_anywhere"]
         bars["false_alarms_as_committed"] = Bar(float(agree), 1.0)
     return bars
 

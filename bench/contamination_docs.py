@@ -1,7 +1,7 @@
 """Contamination's false alarms on the documentation of packages, a million passages of it.
 
     pip download --no-deps -d FOLDER botocore google-api-python-client ansible …
-    python -m bench.contamination_docs FOLDER/*.whl [--json]
+    python -m bench.contamination_docs FOLDER/*.whl [--half-anywhere] [--json]
 
 A passage is a paragraph of eight words or more, each once: of strings in triple quotes in Python
 files (docstrings and manuals), of descriptions in JSON, of ``.md``, ``.rst`` and ``.txt`` files and
@@ -30,7 +30,7 @@ from corpusmill.pipeline.progress import to_stderr as say
 from corpusmill.stages.decontaminate.benchmarks import load
 from corpusmill.stages.decontaminate.certificate import upper_95
 from corpusmill.stages.decontaminate.index import ContaminationIndex, Hit
-from corpusmill.stages.decontaminate.rules import METHODS
+from corpusmill.stages.decontaminate.rules import HALF_ANYWHERE, METHODS, Rules
 
 from . import texts
 from .harness import BenchError, Report, finish, parser
@@ -45,6 +45,7 @@ _PAGES: Final = (".md", ".rst", ".txt", "/METADATA")
 def main(argv: Sequence[str] | None = None) -> int:
     options = parser(__doc__ or "")
     options.add_argument("wheels", type=Path, nargs="+", help="as `pip download` leaves them")
+    options.add_argument("--half-anywhere", action="store_true", help="as the verb has it")
     args = options.parse_args(argv)
     return finish(lambda: measure(args), args.json)
 
@@ -53,7 +54,8 @@ def measure(args: argparse.Namespace) -> Report:
     """One row a method, and one a passage in which something was found."""
     folder = texts.data(args.quick)
     index = ContaminationIndex.build(
-        load((texts.SAMPLE if folder is None else folder) / "benchmarks")
+        load((texts.SAMPLE if folder is None else folder) / "benchmarks"),
+        Rules(**HALF_ANYWHERE) if args.half_anywhere else Rules(),
     )
     flagged = dict.fromkeys(METHODS, 0)
     rows: list[dict[str, Any]] = []

@@ -298,6 +298,8 @@ def _stage_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
                              help="how similar, or how much contained (default 0.1)")  # fmt: skip
         if name == "contamination":
             sub.add_argument("--benchmarks", metavar="DIR", required=True)
+            about = "first halves count where the line goes on, too; more false alarms"
+            sub.add_argument("--half-anywhere", action="store_true", help=about)
     sub = _verb(verbs, "canary", "a keyed set to put into a mix; was a model trained on it?")
     sub.add_argument("what", choices=["make", "test"])
     sub.add_argument("folder", nargs="?", metavar="DIR", help="the set")

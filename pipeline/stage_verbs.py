@@ -72,7 +72,10 @@ def dedup(options: Namespace) -> int:
 def contamination(options: Namespace) -> int:
     module = room_module("stages.decontaminate.verb")
     folder = Path(options.benchmarks)
-    return _stage_verb(options, module.contamination_jsonl(*map(Path, options.jsonl), folder))
+    source, target = map(Path, options.jsonl)
+    return _stage_verb(
+        options, module.contamination_jsonl(source, target, folder, options.half_anywhere)
+    )
 
 
 def canary(options: Namespace) -> int:

@@ -20,7 +20,7 @@ from corpusmill.pipeline.errors import AssetError, ConfigError
 
 from .benchmarks import Benchmark
 from .index import Hit, coverage_report
-from .rules import METHODS, Rules
+from .rules import HALF_ANYWHERE, METHODS, Rules
 
 SCHEMA: Final = "corpusmill/contamination-measurement/1"
 _FILE: Final = "certificate.json"
@@ -107,8 +107,9 @@ def certify(
 ) -> list[Certificate]:
     """One certificate a benchmark, by name. `hits`: all that a search with `rules` found.
 
-    The false alarms were measured with the default rules (and `part_percent` 40): for others
-    none are given. Raises ConfigError for a hit that names another benchmark.
+    The false alarms were measured with the default rules, with `part_percent` 40, and with
+    `HALF_ANYWHERE`: for others none are given. Raises ConfigError for a hit that names
+    another benchmark.
     """
     rules = rules or Rules()
     found = list(hits)
@@ -132,11 +133,14 @@ def certify(
 
 
 def _alarms(rules: Rules) -> dict[str, FalseAlarms]:
-    if rules not in (Rules(), Rules(part_percent=40)):
+    anywhere = Rules(**HALF_ANYWHERE)
+    if rules not in (Rules(), Rules(part_percent=40), anywhere):
         return {}
     measured = measurement()
     documents = int(measured["documents"])
     counts = {m: int(measured["false_alarms"][m]) for m in METHODS}
+    if rules == anywhere:
+        counts["half"] = int(measured["half_anywhere"])
     return {
         method: FalseAlarms(n, documents, upper_95(n, documents))
         for method, n in counts.items()

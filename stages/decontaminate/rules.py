@@ -12,6 +12,10 @@ from .overlap import GRAM
 METHODS: Final = ("ngram", "run", "window", "short", "half", "part", "paraphrase")
 """In the order in which they are tried; an item is found by the first that fits."""
 
+HALF_ANYWHERE: Final = {"half_words": 5, "half_bits": 8}
+"""Of `Rules`: with these a first half counts where the line goes on behind it, as it does where the
+text breaks off. It has false alarms of its own."""
+
 
 @dataclass(frozen=True)
 class Rules:

@@ -11,6 +11,7 @@ from bench.contamination_items import HALF_INSIDE, HALF_QUESTION, SHORT, Gpt3
 from corpusmill.stages.decontaminate.benchmarks import Benchmark, Item
 from corpusmill.stages.decontaminate.certificate import measurement
 from corpusmill.stages.decontaminate.index import ContaminationIndex
+from corpusmill.stages.decontaminate.rules import HALF_ANYWHERE, Rules
 
 TEXT = 'Tom has 3 red, 12 blue pens. "How many" are there (in all)? Zoe knows 1234567.'
 
@@ -103,6 +104,23 @@ def test_scores() -> None:
     assert bench.score(planted[1:2], index, Gpt3([benchmark]), peer)[0]["gpt3"] == 0.0  # type: ignore[arg-type]
 
 
+def test_halves_in_a_line_that_goes_on_and_their_own_false_alarms() -> None:
+    item = Item("0", "Which keeper of which lighthouse has so much oil?", "the old one")
+    other = Item("1", "What has the smith of the village in his shop?", "many old nails")
+    benchmark = Benchmark("b", "1", "", "0", (item, other))
+    row = {"set": "b", "change": HALF_INSIDE, "item": "0"}
+    half = "which keeper of which lighthouse has so"
+    planted = [{**row, "text": f"we ask {half} few friends"}, {**row, "text": "no friends"}]
+    planted += [{**row, "change": "HTML", "text": "other"}]
+    clean = {"a": {"0": f"tell me {half} much", "1": f"{item.question} {item.answer}"},
+             "c": {"0": "nothing of the kind"}}  # fmt: skip
+    index = ContaminationIndex.build([benchmark], Rules(**HALF_ANYWHERE))
+    assert bench.halves_anywhere(planted, clean, index) == [
+        {"row": "b", "what": bench.ANYWHERE, "n": 2, "found": 0.5},
+        {"row": "clean", "what": "documents flagged: half_anywhere", "n": 3, "found": 1},
+    ]
+
+
 def test_the_rule_of_gpt3() -> None:
     words = [f"w{n}" for n in range(20)]
     rule = Gpt3([Benchmark("b", "1", "", "0", (Item("0", " ".join(words)),))])
@@ -121,6 +139,9 @@ def test_bars() -> None:
         {"row": "gsm8k", "what": "HTML", "n": 10, "found": 0.8, "part": 1.0},
         {"row": "mmlu", "what": "words dropped", "n": 30, "found": 0.5, "part": 0.5},
         {"row": "gsm8k", "what": "words dropped", "n": 10, "found": 0.9, "part": 0.9},
+        {"row": "gsm8k", "what": bench.ANYWHERE, "n": 10, "found": 0.9},
+        {"row": "mmlu", "what": bench.ANYWHERE, "n": 10, "found": 0.8},
+        {"row": "clean", "what": "documents flagged: half_anywhere", "n": 3000, "found": 55},
     ]
     speed = [{"mb_per_cpu_second": 6.0}, {"mb_per_cpu_second": 2.0}]
     search = [{"mb_per_cpu_second": n} for n in (200.0, 99.0, 41.0)]
@@ -135,6 +156,11 @@ def test_bars() -> None:
     bars = bench.bars_of(rows, measurement()["false_alarms"], 3000, speed, search, True)
     assert bars["megabytes_a_cpu_second_words_known"].plain()["holds"] is False
     assert bars["megabytes_a_cpu_second_alone"].value == 41.0
+    assert bars["least_first_half_anywhere"].value == 0.8
+    assert bars["false_alarms_as_committed"].value == 1.0
+    rows[-1]["found"] = 54
+    bars = bench.bars_of(rows, measurement()["false_alarms"], 3000, speed, search, True)
+    assert bars["false_alarms_as_committed"].value == 0.0
 
 
 def test_the_search_is_timed_on_documents_that_propose_nothing() -> None:

@@ -10,7 +10,7 @@ from corpusmill.pipeline.errors import ConfigError
 from corpusmill.stages.decontaminate.benchmarks import Benchmark, Item
 from corpusmill.stages.decontaminate.certificate import certify, measurement, upper_95
 from corpusmill.stages.decontaminate.index import Hit
-from corpusmill.stages.decontaminate.rules import METHODS, Rules
+from corpusmill.stages.decontaminate.rules import HALF_ANYWHERE, METHODS, Rules
 
 LONG = " ".join(f"word{n}" for n in range(30))
 SET = Benchmark("set", "1", "CC0-1.0", "0" * 64, (Item("a", LONG), Item("b", "Open jar", "pull")))
@@ -58,5 +58,10 @@ def test_certificate() -> None:
 def test_no_figures_for_rules_that_were_not_measured() -> None:
     assert certify([SET], [], Rules(window_percent=50))[0].false_alarms == {}
     assert "part" in certify([SET], [], Rules(part_percent=40))[0].false_alarms
+    anywhere, usual = (
+        certify([SET], [], r)[0].false_alarms for r in (Rules(**HALF_ANYWHERE), None)
+    )
+    assert anywhere["half"].flagged == measurement()["half_anywhere"] > usual["half"].flagged
+    assert anywhere["window"] == usual["window"]
     with pytest.raises(ConfigError, match="other"):
         certify([SET], [Hit("other", "a", "run", 1.0, 0, 1)])

@@ -7,7 +7,7 @@ import pytest
 from corpusmill.stages.decontaminate.benchmarks import Benchmark, Item
 from corpusmill.stages.decontaminate.index import ContaminationIndex
 from corpusmill.stages.decontaminate.items import forms_of
-from corpusmill.stages.decontaminate.rules import Rules
+from corpusmill.stages.decontaminate.rules import HALF_ANYWHERE, Rules
 from corpusmill.stages.words import tokenise
 
 FILLER = "The harbour office opens at nine and closes when the last ferry is in. "
@@ -103,6 +103,8 @@ def test_first_words_in_the_midst_of_a_line() -> None:
         assert methods(WEATHER, texts[2], rules=rules, end=" ") == ["half"]
     assert methods(WEATHER, texts[1], rules=Rules(half_percent=50), end=" ") == ["half"]
     assert methods(WEATHER, texts[1], rules=Rules(half_percent=51), end=" ") == [""]
+    anywhere = Rules(**HALF_ANYWHERE)
+    assert methods(WEATHER, *first(WEATHER, 5, 6), rules=anywhere, end=" ") == ["", "half"]
 
 
 @pytest.mark.parametrize(

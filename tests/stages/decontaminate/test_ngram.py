@@ -120,6 +120,21 @@ def test_verb(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_verb_with_halves_anywhere(tmp_path: Path) -> None:
+    name, text = question("mmlu", 16)
+    half = " ".join(text.split()[:6])
+    source, target = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_text(json.dumps({"text": f"{CLEAN}{half} ferry. {CLEAN}"}), encoding="utf-8")
+    assert contamination_jsonl(source, target, FOLDER)["contaminated"] == 0
+    summary = contamination_jsonl(source, target, FOLDER, half_anywhere=True)
+    assert summary["contaminated"] == 1
+    (row,) = [b for b in summary["benchmarks"] if b["benchmark"] == name.partition("/")[0]]
+    assert row["by_method"] == {"half": 1}
+    assert row["false_alarms"]["half"]["flagged"] > 0
+    (hit,) = json.loads(target.read_text(encoding="utf-8"))["contamination"]
+    assert (f"{hit['benchmark']}/{hit['item']}", hit["text"]) == (name, half)
+
+
 def test_verb_names_the_bad_row(tmp_path: Path) -> None:
     source = tmp_path / "in.jsonl"
     source.write_text('{"text": "fine"}\n{"id": 1}\n', encoding="utf-8")
