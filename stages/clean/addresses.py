@@ -9,6 +9,7 @@ from typing import Final, Literal
 from .spans import LETTERS, SPACE, Span, after, ascii_lower, before, word
 from .tables import (
     FILE_ENDINGS,
+    MAIL_PROVIDERS,
     PRIVATE_IPV4,
     PRIVATE_IPV6,
     RESERVED_DOMAINS,
@@ -33,8 +34,20 @@ _CJK_DOMAIN: Final = re.compile(
     rf"(?=[A-Za-z0-9.\-]{{0,63}}[{_CJK}])(?:[{_CJK}A-Za-z0-9\-]{{1,63}}\.)+"
     rf"(?:[{_CJK}]{{2,10}}(?![{_CJK}A-Za-z0-9])|[A-Za-z]{{2,24}}(?![A-Za-z0-9]))"
 )
+_QUOTED: Final = re.compile(rf'(?<![{LETTERS}0-9])"[{LETTERS}][{LETTERS}0-9 .\'\-]*"\Z')
+"""A local part in quotation marks that may be a name: between two strings of code are signs."""
 _SCHEME_BEFORE: Final = re.compile(r"[a-z][a-z0-9+.\-]*://[^ \t\n\r\u00a0/@]*\Z")
-_REMOTE_PATH: Final = re.compile(r":[A-Za-z0-9~/._\-]")
+_COLON: Final = re.compile(r":([A-Za-z0-9~/._\-][^\s\"'`<>,;()\[\]{}|\x00\x01]*)")
+"""A colon and what it is joined to: a path, a port, a password."""
+_PATH: Final = re.compile(r"[~/.]|(?!https?://)[^/]*/|.*\.git(?![0-9A-Za-z])")
+_PORT_ALONE: Final = re.compile(r"[0-9]{1,5}(?![0-9A-Za-z_])")
+_COMMAND: Final = re.compile(
+    word(
+        "ssh|sshfs|scp|sftp|rsync|mosh|git|hg|svn|cvs|bzr|darcs|rclone|unison|borg|restic|lsof|"
+        "clone|remote|repo(?:sitory)?"
+    )
+)
+"""What a place on a host is given to; on the line before it."""
 _NAME: Final = re.compile(rf"[{LETTERS}]{{2,}}(?:[._+\-][{LETTERS}]{{2,}})+")
 _PARTED: Final = re.compile(r"[._+\-]")
 _PLACEHOLDER_WORDS: Final = """
@@ -43,6 +56,13 @@ example sample foo bar
 """
 _PLACEHOLDERS: Final = frozenset(_PLACEHOLDER_WORDS.split())
 """Words with which a local part is nobody's name: ``your.name@example.com``."""
+_LOGIN_WORDS: Final = """
+git hg svn cvs anoncvs anonymous gitea gitlab gerrit aur root admin login me user ubuntu debian
+fedora centos alpine core pi vagrant deploy backup www www-data ftp postgres mysql oracle ec2-user
+azureuser ansible jenkins docker guest
+"""
+_LOGINS: Final = frozenset(_LOGIN_WORDS.split())
+"""Local parts that are accounts of a machine where a path or a port follows the host."""
 _VERSION_DOMAIN: Final = re.compile(r"v?[0-9]+\.[0-9]+")
 
 _LOGIN: Final = re.compile(
@@ -66,10 +86,10 @@ Reserved = Literal["names", "keep", "tag"]
 
 
 def emails(work: str, reserved: Reserved, windows: Windows) -> Iterator[Span]:
-    """Addresses with a dotted domain. Left alone are remote paths (``git@host.org:repo``) and
-    logins (``ssh ann@host.org``), the user part of URLs, file names (``icon@2x.png``), package
-    versions (``pkg@1.2.3``), variables (``$user@host.org``), the ids of messages and, by
-    `reserved`, addresses at domains set aside for examples."""
+    """Addresses with a dotted domain. Left alone are remote paths (``git@host.org:repo``, see
+    `_is_remote`) and logins (``ssh ann@host.org``), the user part of URLs, file names
+    (``icon@2x.png``), package versions (``pkg@1.2.3``), variables (``$user@host.org``), the ids of
+    messages and, by `reserved`, addresses at domains set aside for examples."""
     last_end = 0
     for at, _ in windows.of("email"):
         span = _email_at(work, at, last_end, reserved)
@@ -82,8 +102,8 @@ def _email_at(work: str, at: int, floor: int, reserved: Reserved) -> Span | None
     window = work[max(floor, at - LOCAL_LIMIT - 1) : at]
     local = _local(window)
     if not local:
-        cjk = _CJK_LOCAL.search(window)
-        local = cjk.group() if cjk is not None else ""
+        other = (_QUOTED if window.endswith('"') else _CJK_LOCAL).search(window)
+        local = other.group() if other is not None else ""
     domain = _DOMAIN.match(work, at + 1) or _CJK_DOMAIN.match(work, at + 1)
     if domain is None or not local:
         return None
@@ -100,7 +120,7 @@ def _email_at(work: str, at: int, floor: int, reserved: Reserved) -> Span | None
         return None
     if _SIGIL.search(work, max(0, start - 2), start) or _MESSAGE_ID.match(name):
         return None  # a variable, a channel of IRC, a message's id
-    if _REMOTE_PATH.match(work, end):
+    if work.startswith(":", end) and _is_remote(work, start, end, name, host):
         return None
     near = before(work, start, 40)
     if near and near[-1] in _JOINTS and (_LOGIN.search(near) or _MESSAGE.search(near)):
@@ -112,6 +132,24 @@ def _email_at(work: str, at: int, floor: int, reserved: Reserved) -> Span | None
     if url is not None and not url.group().startswith("mailto:"):
         return None
     return Span(start, end, "email")
+
+
+def _is_remote(work: str, start: int, end: int, name: str, host: str) -> bool:
+    """Is ``start:end``, behind which a colon stands, a login on a host: with a path or a port, in a
+    command, of an account's name? All others have a password or a remark behind the colon, as in
+    lists of credentials; at providers of mail nobody has a login."""
+    behind = _COLON.match(work, end)
+    if behind is None or host.partition(".")[0] in MAIL_PROVIDERS:
+        return False
+    said = behind.group(1)
+    if _PATH.match(said) or (_PORT_ALONE.match(said) and not _is_name(name)):
+        return True
+    login = ascii_lower(name)
+    if login in _LOGINS or not _PLACEHOLDERS.isdisjoint(_PARTED.split(login)):
+        return True
+    if work[max(0, start - 1) : start] == "-":
+        return True  # an option with a host: -itcp@tiny.io:ftp
+    return _COMMAND.search(before(work, start, 120).rpartition("\n")[2]) is not None
 
 
 def _is_name(local: str) -> bool:

@@ -287,7 +287,7 @@ def email(data, first, at, stop):  # type: ignore[no-untyped-def]
     if at == first or at + 3 >= stop:
         return False
     b = data[at - 1]
-    signs = b == 95 or b == 46 or b == 37 or b == 43 or b == 45 or b == 39
+    signs = b == 34 or b == 37 or b == 39 or b == 43 or b == 45 or b == 46 or b == 95
     if not (alnum(b) or b >= 0x80 or signs):
         return False
     p = at + 1

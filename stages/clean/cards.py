@@ -7,12 +7,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from .spans import NOT_BEFORE_WORD, NOT_IN_WORD, SEPARATOR, Span, after, before, word
+from .spans import NOT_BEFORE_WORD, SEPARATOR, Span, after, before, word
 from .tables import CARD_ISSUERS
 from .windows import Windows, matches
 
-_RUN: Final = re.compile(rf"{NOT_IN_WORD}[0-9]+(?:(?:{SEPARATOR}|(?<=[0-9]{{4}})\.)[0-9]+)*")
+_RUN: Final = re.compile(rf"(?<![0-9])[0-9]+(?:(?:{SEPARATOR}|(?<=[0-9]{{4}})\.)[0-9]+)*")
 """Groups of digits with single separators; a full stop only behind four digits."""
+_IN_WORD: Final = re.compile(r"[0-9A-Za-z]_?\Z")
+_GLUED: Final = re.compile(
+    r"(?i:(?<![a-z])(?:(?:credit|debit|bank|payment)?[_\-]?cards?[_\-]?(?:n(?:o|um|umber|r)|pan)?|"
+    r"cc(?:n|[_\-]?(?:no|num|number))?|pan|visa|mastercard|amex|maestro|discover|diners|jcb|"
+    r"unionpay|(?:kredit)?karten?(?:nummer|nr)?|tarjeta|cart[ae]|kort(?:nummer)?|kaart(?:nummer)?)"
+    r"_?)\Z"
+)
+"""A word for a card that its number is joined to."""
+_STRIPE_BEFORE: Final = re.compile(r"(?<![0-9A-Za-z])B\Z")
+_STRIPE_AFTER: Final = re.compile(
+    r"\^[^\^\n\x00\x01]{2,26}\^[0-9]{7}|=[0-9]{2}(?:0[1-9]|1[0-2])[0-9]{3}"
+)
+"""How the tracks of a magnetic stripe go on: with a name, or at once with a date and a code of
+service (ISO/IEC 7813)."""
 _GROUP: Final = re.compile("[0-9]+")
 _WORD_END: Final = re.compile(NOT_BEFORE_WORD)
 _LENGTHS: Final = range(12, 20)
@@ -45,13 +59,17 @@ _NOT: Final = re.compile(
     word("isbn|issn|ean|gtin|upc|imei|imsi|iccid|sha|md5|serial|timestamps?|epoch|uuid|guid|doi")
     + r"[^0-9]{0,16}\Z"
 )
-_EXPIRY: Final = re.compile(r"[ /](?:0[1-9]|1[0-2])[/\-](?:20)?[0-9]{2}(?![0-9])")
-_DATE_BEFORE: Final = re.compile(r"(?:[0-9][/.:]|#)[0-9]{1,4} \Z")
+_ISO_DATE: Final = "(?:19|20)[0-9]{2}-(?:0[1-9]|1[0-2])-[0-3][0-9]"
+_EXPIRY: Final = re.compile(
+    rf"[ /](?:0[1-9]|1[0-2])[/\-](?:20)?[0-9]{{2}}(?![0-9])| {_ISO_DATE}(?![0-9])"
+)
+"""The month in which a card expires, or the day of a row."""
+_DATE_BEFORE: Final = re.compile(rf"(?:(?:[0-9][/.:]|#)[0-9]{{1,4}}|{_ISO_DATE}) \Z")
 """A date, a time, a place in a list."""
 _DECIMAL_OR_AMOUNT: Final = re.compile(r"[0-9]\.\Z|[$%&\\]\Z")
 _FILE_OR_DECIMAL: Final = re.compile(r"\.[0-9a-z]")
 _PARAMETER: Final = re.compile(
-    r"[#+.]\Z|(?:[?&;][^\s=?&;]{0,40}|(?<![a-z])(?:ids?|key|hash|seed|time|ts|stamp|size|addr))=\Z"
+    r"[#+.]\Z|[a-z_]-\Z|(?:[?&;][^\s=?&;]{0,40}|(?<![a-z])(?:ids?|key|hash|seed|time|ts|stamp|size|addr))=\Z"
 )
 _PATH_AFTER: Final = re.compile(r"/[0-9A-Za-z]")
 _DECIMAL_COMMA: Final = re.compile(r"[0-9],\Z")
@@ -111,13 +129,34 @@ def cards(work: str, windows: Windows) -> Iterator[Span]:
     digit of 3 to 6 suffice: new issuer ranges appear.
     """
     for run in matches(_RUN, work, windows.of("card")):
-        if not _WORD_END.match(work, run.end()):
+        low, high = run.span()
+        named = False
+        if _IN_WORD.search(work, max(0, low - 2), low):
+            named = _is_named(work, low, high)
+            if not named:  # the first group ends a word
+                low = _next_group(work, low, high)
+        if not _WORD_END.match(work, high) and not (named and work.startswith("_", high)):
             continue
-        done = run.start()
-        for candidate in _candidates(work, run.start(), run.end()):
-            if candidate.start >= done and _is_card(work, candidate):
+        done = low
+        for candidate in _candidates(work, low, high):
+            if candidate.start >= done and _is_card(work, candidate, named):
                 done = candidate.end
                 yield Span(candidate.start, candidate.end, "card")
+
+
+def _is_named(work: str, low: int, high: int) -> bool:
+    """Are the digits ``low:high`` joined to a word for a card, or in a magnetic stripe?"""
+    if _GLUED.search(work, max(0, low - 24), low):
+        return True
+    stripe = _STRIPE_AFTER.match(work, high) is not None
+    return stripe and _STRIPE_BEFORE.search(work, max(0, low - 2), low) is not None
+
+
+def _next_group(work: str, low: int, high: int) -> int:
+    """Where the second group of the digits ``low:high`` begins; `high` if there is none."""
+    while low < high and work[low].isdigit():
+        low += 1
+    return min(low + 1, high)
 
 
 def _candidates(work: str, low: int, high: int) -> Iterator[_Candidate]:
@@ -145,23 +184,25 @@ def _candidates(work: str, low: int, high: int) -> Iterator[_Candidate]:
 
 def _beside(work: str, low: int, high: int, start: int, end: int) -> set[str]:
     """The separators beside ``start:end`` with which the run ``low:high`` goes on, but for those
-    behind a date and before the month in which a card expires."""
+    behind a date and before the day of a row or the month in which a card expires."""
     beside: set[str] = set()
-    if start > low and not _DATE_BEFORE.search(work, max(0, start - 8), start):
+    if start > low and not _DATE_BEFORE.search(work, max(0, start - 11), start):
         beside.add(work[start - 1])
     if end < high and not _EXPIRY.match(work, end):
         beside.add(work[end])
     return beside
 
 
-def _is_card(work: str, c: _Candidate) -> bool:
+def _is_card(work: str, c: _Candidate, glued: bool) -> bool:
+    """`glued`: is the run of digits joined to a word for a card?"""
     left, right = before(work, c.start, 80), after(work, c.end, 40)
     if _NOT.search(left) or _DECIMAL_OR_AMOUNT.search(work, max(0, c.start - 2), c.start):
         return False
     if c.bare and (left.endswith("/") or _FILE_OR_DECIMAL.match(right)):
         return False
     named = _NUMBER_IS.search(left) is not None
-    context = named or _WORDS.search(left) is not None or _WORDS.search(right) is not None
+    context = glued or named or bool(_WORDS.search(left) or _WORDS.search(right))
+    context = context or _STRIPE_AFTER.match(work, c.end) is not None
     if not context and (c.joined or (c.bare and _is_part(work, c, left))):
         return False
     if named and c.digits[0] in "3456":

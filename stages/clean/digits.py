@@ -27,12 +27,14 @@ _NOT_DIGIT: Final = re.compile(r"[^0-9]+")
 
 _IBAN_GAP: Final = rf"(?:{SEPARATOR}|\.)"
 _IBAN_HEAD: Final = re.compile(
-    rf"(?:{NOT_IN_WORD}|(?<=IBAN)|(?<=Iban)|(?<=iban))([A-Za-z]{{2}})[0-9]{{2}}"
-    rf"(?={_IBAN_GAP}?[0-9A-Za-z])"
+    rf"(?:{NOT_IN_WORD}|(?i:(?<=iban)|(?<=iban_)|(?<=konto_)|(?<=acc_)|(?<=acct_)|(?<=account_)))"
+    rf"([A-Za-z]{{2}})[0-9]{{2}}(?={_IBAN_GAP}?[0-9A-Za-z])"
 )
+"""At the start of a word, or joined to one for an account."""
 _GROUPED: Final = re.compile(rf"[0-9A-Za-z]+(?:{_IBAN_GAP}[0-9A-Za-z]+)*")
 _IBAN_GAPS: Final = re.compile(_IBAN_GAP)
-_WORD_END: Final = re.compile(NOT_BEFORE_WORD)
+_IBAN_END: Final = re.compile(rf"{NOT_BEFORE_WORD}|_|BIC|SWIFT")
+"""Behind an IBAN; the label of the next field may be joined to it."""
 LONGEST_IBAN: Final = 34
 """ISO 13616-1."""
 
@@ -73,16 +75,22 @@ def _after_alphanumerics(work: str, start: int, count: int) -> int | None:
     for i in range(run.start(), run.end()):
         seen += work[i].isalnum()
         if seen == count:
-            return i + 1 if _WORD_END.match(work, i + 1) else None
+            return i + 1 if _IBAN_END.match(work, i + 1) else None
     return None
 
 
 # ---------------------------------------------------------------- US social security numbers
 
 _SSN: Final = re.compile(
-    rf"{NOT_IN_WORD}([0-9]{{3}})([\-./ \u2010-\u2013]?)([0-9]{{2}})\2([0-9]{{4}})"
-    rf"{NOT_BEFORE_WORD}(?![\-./][0-9])"
+    r"(?<![0-9])([0-9]{3})([\-./ \u2010-\u2013]?)([0-9]{2})\2([0-9]{4})"
+    r"(?![0-9]|[\-.][0-9]|/(?!(?:19|20)[0-9]{2}-)[0-9])"
 )
+_IN_WORD: Final = re.compile(r"[0-9A-Za-z]_?\Z")
+_GLUED: Final = re.compile(
+    r"(?i:(?<![a-z])(?:ssn|social|security|tax_?id|i?tin)(?:_?(?:no|nr|num|number))?_?)\Z"
+)
+"""A word for the number that it is joined to."""
+_SSN_END: Final = re.compile(NOT_BEFORE_WORD)
 _SSN_GOES_ON: Final = re.compile(r"[0-9][\-./]\Z|\+[0-9]{1,3} \Z")
 _SSN_GROUPED: Final = re.compile(r"[0-9][ ,]\Z")
 """Digits before one without dashes, of which it may be the end."""
@@ -94,7 +102,7 @@ _SSN_WORDS: Final = re.compile(
     )
 )
 _SSN_NOT: Final = re.compile(
-    word("part|order|model|serial|isbn|issn|cas|ticket|sku|upc|ean|phone|tel|fax|zip|case|doi|rfc")
+    word("part|order|model|serial|isbn|issn|cas|ticket|sku|upc|ean|phone|tel|fax|zip|doi|rfc|dpci")
     + r"[^0-9]{0,20}\Z"
 )
 
@@ -103,12 +111,16 @@ def ssns(work: str, windows: Windows) -> Iterator[Span]:
     """US social security numbers that can have been given out: area not 000, 666 or 900 and up,
     group not 00, serial not 0000 (SSA, POMS RM 10201.035). With dashes the form alone suffices,
     unless a word such as "part" or "order" stands before; with others or without separators a
-    word of social security must stand near. A number that was found no longer counts as digits left
+    word of social security must stand near, and where the number is joined to one (``ssn_123…``) it
+    may be joined to what follows. A number that was found no longer counts as digits left
     of the next one, so that a list of them is found in one sweep."""
     seen = 0
     for m in matches(_SSN, work, windows.of("ssn")):
         area, separator, group, serial = m.groups()
         if area in ("000", "666") or area >= "900" or group == "00" or serial == "0000":
+            continue
+        joined = _IN_WORD.search(work, max(0, m.start() - 2), m.start()) is not None
+        if joined and not _GLUED.search(work, max(0, m.start() - 24), m.start()):
             continue
         unseen = work[max(seen, m.start() - 5) : m.start()]
         dashed = separator not in ("", " ", ".", "/")
@@ -117,8 +129,11 @@ def ssns(work: str, windows: Windows) -> Iterator[Span]:
         if not dashed and re.match(",[0-9]", work[m.end() : m.end() + 2]):
             continue
         left = before(work, m.start(), 60)
-        named = _SSN_WORDS.search(left) or _SSN_WORDS.search(after(work, m.end(), 24))
-        if named or (dashed and not _SSN_NOT.search(left)):
+        named = _SSN_WORDS.search(left)
+        if not _SSN_END.match(work, m.end()) and not (dashed and (joined or named)):
+            continue
+        named = named or _SSN_WORDS.search(after(work, m.end(), 24))
+        if named or (dashed and (joined or not _SSN_NOT.search(left))):
             seen = m.end()
             yield Span(m.start(), seen, "ssn")
 

@@ -28,7 +28,7 @@ ph:␣ ph.␣ p:␣ t:␣ m:␣ f:␣ fon$ telp$ telepon$ hp:␣ cep$ number␣i
 फ़ फो मोबा โท те фа мо τη טל ها تل 電 电 手 傳 传 携 전 휴 팩
 """
 _SSN_WORDS: Final = """
-ssn$ ssns$ ss# s.s.n social$ socialsecur social␣insu soc␣sec$ soc.␣sec$ tax␣id$ taxpayer␣id
+ssn ss# s.s.n social$ socialsecur social␣insu soc␣sec$ soc.␣sec$ tax␣id$ taxpayer␣id
 seguro␣soci sozialversi
 """
 _NATIONAL_WORDS: Final = """

@@ -246,7 +246,7 @@ class Pii(Stage):
     ``pii_too_many`` and ``pii_too_many_<type>``, with the number of spans."""
 
     name = "clean.pii"
-    version = 6
+    version = 7
     kind = "map"
     pins = ("google-re2", "phonenumbers")
     edits_text = True

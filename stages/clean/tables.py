@@ -125,6 +125,14 @@ RESERVED_TLDS: Final = (
 )
 """Top-level names that never resolve in public (RFC 2606, RFC 6761, RFC 6762, ICANN .internal)."""
 
+_MAIL_PROVIDERS: Final = """
+gmail googlemail yahoo ymail rocketmail hotmail outlook live msn icloud aol gmx protonmail zoho
+naver qq 163 126
+"""
+
+MAIL_PROVIDERS: Final = frozenset(_MAIL_PROVIDERS.split())
+"""First labels of domains under which people have mail and nobody has a login."""
+
 _FILE_ENDINGS: Final = """
 png jpg jpeg gif webp svg avif ico bmp tiff css js mjs ts tsx jsx json xml html htm xhtml php jsp
 asp aspx txt pdf doc docx xls xlsx zip gz tar tgz deb rpm jar exe dll log conf cfg ini yaml yml
