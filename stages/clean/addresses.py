@@ -9,6 +9,7 @@ from typing import Final, Literal
 from .spans import LETTERS, SPACE, Span, after, ascii_lower, before, word
 from .tables import (
     FILE_ENDINGS,
+    LOGINS,
     MAIL_PROVIDERS,
     PRIVATE_IPV4,
     PRIVATE_IPV6,
@@ -36,8 +37,11 @@ _CJK_DOMAIN: Final = re.compile(
 )
 _QUOTED: Final = re.compile(rf'(?<![{LETTERS}0-9])"[{LETTERS}][{LETTERS}0-9 .\'\-]*"\Z')
 """A local part in quotation marks that may be a name: between two strings of code are signs."""
+_ENCODED: Final = re.compile(r".*%(?:0[AaDd]|2[0267CcFf]|3[A-Fa-f])(?=.)")
+_ESCAPED: Final = re.compile(r"(?:[nrt]|[ux](?:00)?[0-9A-Fa-f]{2})(?=.)")
+"""Signs before an address as URLs and as strings of code have them."""
 _SCHEME_BEFORE: Final = re.compile(r"[a-z][a-z0-9+.\-]*://[^ \t\n\r\u00a0/@]*\Z")
-_COLON: Final = re.compile(r":([A-Za-z0-9~/._\-][^\s\"'`<>,;()\[\]{}|\x00\x01]*)")
+_COLON: Final = re.compile(r":([A-Za-z0-9~/._\-][^\s\"'`<>,;()\[\]{}|\x00\x01]{0,200})")
 """A colon and what it is joined to: a path, a port, a password."""
 _PATH: Final = re.compile(r"[~/.]|(?!https?://)[^/]*/|.*\.git(?![0-9A-Za-z])")
 _PORT_ALONE: Final = re.compile(r"[0-9]{1,5}(?![0-9A-Za-z_])")
@@ -56,13 +60,6 @@ example sample foo bar
 """
 _PLACEHOLDERS: Final = frozenset(_PLACEHOLDER_WORDS.split())
 """Words with which a local part is nobody's name: ``your.name@example.com``."""
-_LOGIN_WORDS: Final = """
-git hg svn cvs anoncvs anonymous gitea gitlab gerrit aur root admin login me user ubuntu debian
-fedora centos alpine core pi vagrant deploy backup www www-data ftp postgres mysql oracle ec2-user
-azureuser ansible jenkins docker guest
-"""
-_LOGINS: Final = frozenset(_LOGIN_WORDS.split())
-"""Local parts that are accounts of a machine where a path or a port follows the host."""
 _VERSION_DOMAIN: Final = re.compile(r"v?[0-9]+\.[0-9]+")
 
 _LOGIN: Final = re.compile(
@@ -107,7 +104,7 @@ def _email_at(work: str, at: int, floor: int, reserved: Reserved) -> Span | None
     domain = _DOMAIN.match(work, at + 1) or _CJK_DOMAIN.match(work, at + 1)
     if domain is None or not local:
         return None
-    name = local.lstrip(".%+-'’")
+    name = _unescaped(work, at, local).lstrip(".%+-'’")
     if work.startswith("_", domain.end()):
         name = name.lstrip("_")  # _ann@tiny.io_ is emphasis
     if not name or len(name) > LOCAL_LIMIT or name.endswith(".") or ".." in name:
@@ -134,6 +131,14 @@ def _email_at(work: str, at: int, floor: int, reserved: Reserved) -> Span | None
     return Span(start, end, "email")
 
 
+def _unescaped(work: str, at: int, local: str) -> str:
+    """`local`, which ends at `at`, without what belongs to an escaped sign before it."""
+    escaped = _ENCODED.match(local)
+    if escaped is None and work[max(0, at - len(local) - 1)] == "\\":
+        escaped = _ESCAPED.match(local)
+    return local if escaped is None else local[escaped.end() :]
+
+
 def _is_remote(work: str, start: int, end: int, name: str, host: str) -> bool:
     """Is ``start:end``, behind which a colon stands, a login on a host: with a path or a port, in a
     command, of an account's name? All others have a password or a remark behind the colon, as in
@@ -145,7 +150,7 @@ def _is_remote(work: str, start: int, end: int, name: str, host: str) -> bool:
     if _PATH.match(said) or (_PORT_ALONE.match(said) and not _is_name(name)):
         return True
     login = ascii_lower(name)
-    if login in _LOGINS or not _PLACEHOLDERS.isdisjoint(_PARTED.split(login)):
+    if login in LOGINS or not _PLACEHOLDERS.isdisjoint(_PARTED.split(login)):
         return True
     if work[max(0, start - 1) : start] == "-":
         return True  # an option with a host: -itcp@tiny.io:ftp

@@ -163,8 +163,9 @@ def card(data, low, high, stop, digits):  # type: ignore[no-untyped-def]
 
 @kernel(_I64(array(_U8), _I64, _I64, _I64, array(_U8)))
 def iban(data, first, at, stop, lengths):  # type: ignore[no-untyped-def]
-    """IBAN if as many letters and digits as the country's have begin at `at`, behind no word but
-    "IBAN", single separators between them, and their check digits hold."""
+    """IBAN if as many letters and digits as the country's have begin at `at`, behind no letters but
+    "IBAN" and those of an escaped sign, single separators between them, and their check digits
+    hold."""
     a, b = data[at] & 0xDF, data[at + 1] & 0xDF
     if not (65 <= a <= 90 and 65 <= b <= 90):
         return 0
@@ -173,7 +174,11 @@ def iban(data, first, at, stop, lengths):  # type: ignore[no-untyped-def]
         return 0
     if at > first and alnum(data[at - 1]):
         named = at >= first + 4 and data[at - 4] | 32 == 105 and data[at - 3] | 32 == 98
-        if not (named and data[at - 2] | 32 == 97 and data[at - 1] | 32 == 110):
+        named = named and data[at - 2] | 32 == 97 and data[at - 1] | 32 == 110
+        escaped = (at >= first + 2 and data[at - 2] == 92) or (
+            at >= first + 3 and data[at - 3] == 37
+        )
+        if not (named or escaped or (at >= first + 6 and data[at - 6] == 92)):
             return 0
     rest = 0
     head = 0

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from .digits import in_word
 from .spans import NOT_BEFORE_WORD, SEPARATOR, Span, after, before, word
 from .tables import CARD_ISSUERS
 from .windows import Windows, matches
 
 _RUN: Final = re.compile(rf"(?<![0-9])[0-9]+(?:(?:{SEPARATOR}|(?<=[0-9]{{4}})\.)[0-9]+)*")
 """Groups of digits with single separators; a full stop only behind four digits."""
-_IN_WORD: Final = re.compile(r"[0-9A-Za-z]_?\Z")
 _GLUED: Final = re.compile(
-    r"(?i:(?<![a-z])(?:(?:credit|debit|bank|payment)?[_\-]?cards?[_\-]?(?:n(?:o|um|umber|r)|pan)?|"
+    r"(?i:(?<![a-z])(?:(?:credit|debit|bank|payment|visa)?[_\-]?cards?[_\-]?(?:n(?:o|um|umber|r)|pan)?|"
     r"cc(?:n|[_\-]?(?:no|num|number))?|pan|visa|mastercard|amex|maestro|discover|diners|jcb|"
     r"unionpay|(?:kredit)?karten?(?:nummer|nr)?|tarjeta|cart[ae]|kort(?:nummer)?|kaart(?:nummer)?)"
     r"_?)\Z"
@@ -72,7 +72,8 @@ _PARAMETER: Final = re.compile(
     r"[#+.]\Z|[a-z_]-\Z|(?:[?&;][^\s=?&;]{0,40}|(?<![a-z])(?:ids?|key|hash|seed|time|ts|stamp|size|addr))=\Z"
 )
 _PATH_AFTER: Final = re.compile(r"/[0-9A-Za-z]")
-_DECIMAL_COMMA: Final = re.compile(r"[0-9],\Z")
+_DECIMAL_COMMA: Final = re.compile(r"[0-9](?<!-[0-9]{2}),\Z")
+"""Behind a digit that ends no date."""
 
 
 def luhn(digits: str) -> bool:
@@ -131,7 +132,7 @@ def cards(work: str, windows: Windows) -> Iterator[Span]:
     for run in matches(_RUN, work, windows.of("card")):
         low, high = run.span()
         named = False
-        if _IN_WORD.search(work, max(0, low - 2), low):
+        if in_word(work, low):
             named = _is_named(work, low, high)
             if not named:  # the first group ends a word
                 low = _next_group(work, low, high)

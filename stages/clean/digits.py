@@ -23,14 +23,26 @@ from .windows import Windows, matches
 
 _NOT_DIGIT: Final = re.compile(r"[^0-9]+")
 
+_OUTSIDE: Final = re.compile(NOT_IN_WORD)
+_ESCAPE: Final = re.compile(r"(?:\\(?:[nrt]|(?:u00|x)[0-9A-Fa-f][A-Fa-f])|%[0-9A-F][A-F])\Z")
+"""A sign as strings of code and URLs have it, if its last character is a letter."""
+
+
+def in_word(work: str, start: int) -> bool:
+    """Are digits that begin at `start` joined to letters or digits before them?"""
+    if _OUTSIDE.match(work, start):
+        return False
+    return _ESCAPE.search(work, max(0, start - 6), start) is None
+
+
 # ---------------------------------------------------------------- IBAN
 
 _IBAN_GAP: Final = rf"(?:{SEPARATOR}|\.)"
 _IBAN_HEAD: Final = re.compile(
-    rf"(?:{NOT_IN_WORD}|(?i:(?<=iban)|(?<=iban_)|(?<=konto_)|(?<=acc_)|(?<=acct_)|(?<=account_)))"
+    r"(?:(?<![0-9A-Za-z])|(?i:(?<=iban))|(?<=\\[nrt])|(?<=\\u00[0-9A-Fa-f]{2})|(?<=%[0-9A-F]{2}))"
     rf"([A-Za-z]{{2}})[0-9]{{2}}(?={_IBAN_GAP}?[0-9A-Za-z])"
 )
-"""At the start of a word, or joined to one for an account."""
+"""Behind no letter or digit but those of the word or of an escaped sign."""
 _GROUPED: Final = re.compile(rf"[0-9A-Za-z]+(?:{_IBAN_GAP}[0-9A-Za-z]+)*")
 _IBAN_GAPS: Final = re.compile(_IBAN_GAP)
 _IBAN_END: Final = re.compile(rf"{NOT_BEFORE_WORD}|_|BIC|SWIFT")
@@ -85,9 +97,9 @@ _SSN: Final = re.compile(
     r"(?<![0-9])([0-9]{3})([\-./ \u2010-\u2013]?)([0-9]{2})\2([0-9]{4})"
     r"(?![0-9]|[\-.][0-9]|/(?!(?:19|20)[0-9]{2}-)[0-9])"
 )
-_IN_WORD: Final = re.compile(r"[0-9A-Za-z]_?\Z")
 _GLUED: Final = re.compile(
-    r"(?i:(?<![a-z])(?:ssn|social|security|tax_?id|i?tin)(?:_?(?:no|nr|num|number))?_?)\Z"
+    r"(?:(?i:(?<![a-z])(?:ssn|social|security|tax_?id|i?tin))|(?<=[a-z])(?:Ssn|SSN))"
+    r"(?i:(?:um|_?n(?:o|r|um|umber))?_?)\Z"
 )
 """A word for the number that it is joined to."""
 _SSN_END: Final = re.compile(NOT_BEFORE_WORD)
@@ -119,7 +131,7 @@ def ssns(work: str, windows: Windows) -> Iterator[Span]:
         area, separator, group, serial = m.groups()
         if area in ("000", "666") or area >= "900" or group == "00" or serial == "0000":
             continue
-        joined = _IN_WORD.search(work, max(0, m.start() - 2), m.start()) is not None
+        joined = in_word(work, m.start())
         if joined and not _GLUED.search(work, max(0, m.start() - 24), m.start()):
             continue
         unseen = work[max(seen, m.start() - 5) : m.start()]

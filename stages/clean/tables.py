@@ -133,6 +133,15 @@ naver qq 163 126
 MAIL_PROVIDERS: Final = frozenset(_MAIL_PROVIDERS.split())
 """First labels of domains under which people have mail and nobody has a login."""
 
+_LOGINS: Final = """
+git hg svn cvs anoncvs anonymous gitea gitlab gerrit aur root admin login me user ubuntu debian
+fedora centos alpine core pi vagrant deploy backup www www-data ftp postgres mysql oracle ec2-user
+azureuser ansible jenkins docker guest
+"""
+
+LOGINS: Final = frozenset(_LOGINS.split())
+"""Accounts of machines: before an ``@`` they are no persons where a path or a port follows."""
+
 _FILE_ENDINGS: Final = """
 png jpg jpeg gif webp svg avif ico bmp tiff css js mjs ts tsx jsx json xml html htm xhtml php jsp
 asp aspx txt pdf doc docx xls xlsx zip gz tar tgz deb rpm jar exe dll log conf cfg ini yaml yml

@@ -79,7 +79,7 @@ def test_groups_beside_words_and_days(text: str, cards: list[str]) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "IBAN{}", "iban{}", "IBAN_{}_", "my_iban_{}", "IBAN_{}_x", "konto_{}", "account_{}", "{}_x.pdf",
+        "IBAN{}", "iban{}", "IBAN_{}_", "my_iban_{}", "IBAN_{}_x", "stmt_{}.csv", "{}_x.pdf",
         "IBAN: {}BIC: COBADEFFXXX", "{}SWIFT COBADEFFXXX",
     ],
 )  # fmt: skip
@@ -88,7 +88,9 @@ def test_an_iban_joined_to_words(text: str, iban: str) -> None:
     assert found(text.format(iban), "iban") == [iban]
 
 
-@pytest.mark.parametrize("text", ["file_{}_x", "x{}", "{}x", "{}Bic", "{}5", "abcIBA{}"])
+@pytest.mark.parametrize(
+    "text", ["x{}", "\\x{}", "3C{}", "u003c{}", "{}x", "{}Bic", "{}5", "abcIBA{}"]
+)
 def test_what_is_no_iban_in_a_word(text: str) -> None:
     assert found(text.format(IBAN), "iban") == []
 
@@ -106,9 +108,10 @@ def test_what_is_no_iban_in_a_word(text: str) -> None:
         ("case 123-45-6789", ["123-45-6789"]),
         ("in this case, 123-45-6789", ["123-45-6789"]),
         ("case number 123-45-6789, docket 123-45-6789", ["123-45-6789"] * 2),
+        ("ssnum_123-45-6789, userSsn123-45-6789, userSSN_123-45-6789", ["123-45-6789"] * 3),
         ("order 123-45-6789, part no. 123-45-6789", []),
         ("dpci: 070-01-0141", []),
-        ("lesson123-45-6789 x_123-45-6789 ssnx123-45-6789", []),
+        ("lesson123-45-6789 x_123-45-6789 ssnx123-45-6789 ISSN123-45-6789", []),
         ("123-45-6789x 123-45-6789_x SSN 123456789x", []),
         ("300-14-1024x623.png", []),
         ("Ann/123-45-6789/5", []),
@@ -163,3 +166,34 @@ def test_what_no_host_has(text: str) -> None:
 )
 def test_local_parts_in_quotation_marks(text: str, addresses: list[str]) -> None:
     assert found(text, "email") == addresses
+
+
+@pytest.mark.parametrize("sign", ["\\n", "\\t", "\\r\\n", "\\u003c", "\\x3e", "%3C", "x%3D"])
+@pytest.mark.parametrize(
+    ("type_", "value"),
+    [
+        ("card", CARD), ("card", "5513 9375 7462 4203"), ("ssn", "123-45-6789"),
+        ("email", "nora@tiny.io"), ("email", "u003@tiny.io"),
+    ],
+)  # fmt: skip
+def test_behind_an_escaped_sign(sign: str, type_: str, value: str) -> None:
+    assert found(f"{sign}{value}\\n{sign}", type_) == [value]
+
+
+@pytest.mark.parametrize("sign", ["\\n", "\\t", "\\r\\n", "\\u003c", "\\u0022", "%3C", "%20"])
+def test_an_iban_behind_an_escaped_sign(sign: str) -> None:
+    assert found(f"{sign}{IBAN}{sign}", "iban") == [IBAN]
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("?to=x%20nora@tiny.io", "nora@tiny.io"),
+        ("%22nora@tiny.io%22", "nora@tiny.io"),
+        ("50%off@tiny.io", "50%off@tiny.io"),
+        ("\\n@tiny.io", "n@tiny.io"),
+        ("a%20@tiny.io", "a%20@tiny.io"),
+    ],
+)
+def test_escaped_signs_are_no_part_of_an_address(text: str, address: str) -> None:
+    assert found(text, "email") == [address]
