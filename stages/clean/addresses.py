@@ -133,7 +133,7 @@ def _email_at(work: str, at: int, floor: int, reserved: Reserved) -> Span | None
 
 def _unescaped(work: str, at: int, local: str) -> str:
     """`local`, which ends at `at`, without what belongs to an escaped sign before it."""
-    escaped = _ENCODED.match(local)
+    escaped = _ENCODED.match(local) if "%" in local else None
     if escaped is None and work[max(0, at - len(local) - 1)] == "\\":
         escaped = _ESCAPED.match(local)
     return local if escaped is None else local[escaped.end() :]

@@ -69,7 +69,7 @@ _DATE_BEFORE: Final = re.compile(rf"(?:(?:[0-9][/.:]|#)[0-9]{{1,4}}|{_ISO_DATE})
 _DECIMAL_OR_AMOUNT: Final = re.compile(r"[0-9]\.\Z|[$%&\\]\Z")
 _FILE_OR_DECIMAL: Final = re.compile(r"\.[0-9a-z]")
 _PARAMETER: Final = re.compile(
-    r"[#+.]\Z|[a-z_]-\Z|(?:[?&;][^\s=?&;]{0,40}|(?<![a-z])(?:ids?|key|hash|seed|time|ts|stamp|size|addr))=\Z"
+    r"[#.]\Z|[^\n]\+\Z|[a-z_]-\Z|(?:[?&;][^\s=?&;]{0,40}|(?<![a-z])(?:ids?|key|hash|seed|time|ts|stamp|size|addr))=\Z"
 )
 _PATH_AFTER: Final = re.compile(r"/[0-9A-Za-z]")
 _DECIMAL_COMMA: Final = re.compile(r"[0-9](?<!-[0-9]{2}),\Z")
