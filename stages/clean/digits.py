@@ -209,13 +209,20 @@ _DATE: Final = re.compile(
     r"|[0-3]?[0-9][\-./](?:0?[1-9]|1[0-2])[\-./](?:1[6-9]|20)[0-9]{2}(?![0-9])"
     r"|(?:1[6-9]|20)[0-9]{2} ?[\-–/,] ?(?:1[6-9]|20)[0-9]{2}\Z"
 )
-_NORTH_AMERICA: Final = re.compile(r"\(([2-9][0-9]{2})\) ?[2-9][0-9]{2}[\- .][0-9]{4}\Z")
+_NORTH_AMERICA: Final = re.compile(
+    r"\(([2-9][0-9]{2})\) ?[2-9][0-9]{2}[\- .][0-9]{4}\Z"
+)
+_IN_HYPHENS: Final = re.compile(
+    r"(?:1[\-.\u2010-\u2013])?([2-9][0-9]{2})([\-.\u2010-\u2013])[2-9][0-9]{2}\2[0-9]{4}\Z"
+)
+"""The same without brackets: a number where the plan has the area."""
 
 
 def phones(work: str, windows: Windows) -> Iterator[Span]:
     """Telephone numbers, by their context: an international prefix with a possible number behind
-    it, the North American form ``(415) 555-0166``, a word for a telephone before or after the
-    number, a verb such as "call", or another number just before it in a list.
+    it, the North American forms ``(415) 555-0166`` and ``415-555-0166`` (the latter in areas that
+    there are), a word for a telephone before or after the number, a verb such as "call", or another
+    number just before it in a list.
 
     Numbers without any of these are left alone: bare digits in technical text are far more
     often something else. National numbering plans are not asked for numbers with a word before
@@ -254,6 +261,8 @@ def _is_phone(work: str, start: int, end: int, seen: int) -> bool:
     if number.startswith("+") and _possible("+" + digits, number):
         return True
     if number.startswith("00") and len(digits) >= 11 and _possible("+" + digits[2:], number):
+        return True
+    if _IN_HYPHENS.match(number) and _possible("+1" + digits[-10:], digits):
         return True
     if _NORTH_AMERICA.match(number) or _STRONG.search(left) or _LABEL.search(left):
         return True

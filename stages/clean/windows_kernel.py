@@ -143,7 +143,7 @@ def chain(data, first, i, stop, lengths, heads, words, events, n, cont):  # type
     large = 0  # bit by bit: is one of the last numbers 64 or more?
     small = False
     zeros = False
-    brackets = False
+    brackets = american = False
     serial = 0  # 1: nine digits, or three, two and four; 2: with dashes between them
     sep = s2 = s3 = 0
     l1 = l2 = l3 = l4 = 0
@@ -214,6 +214,8 @@ def chain(data, first, i, stop, lengths, heads, words, events, n, cont):  # type
                 serial |= 1
             elif sep == 45 or 0x2010 <= sep <= 0x2013:
                 serial |= 2
+        elif size == 4 and l1 == 3 and l2 == 3 and sep == s2:
+            american |= sep == 45 or sep == 46 or 0x2010 <= sep <= 0x2013
         if size >= 2 and data[low] == 48 and data[low + 1] == 48:
             zeros = True
         if size == 3 and after == 41 and low > first and data[low - 1] == 40:
@@ -243,7 +245,7 @@ def chain(data, first, i, stop, lengths, heads, words, events, n, cont):  # type
             plus = False
             for k in range(max(first, i - 6), i):
                 plus = plus or data[k] == 43
-            if plus or brackets or beside & FOR_PHONE or (zeros and digits >= 11):
+            if plus or brackets or american or beside & FOR_PHONE or (zeros and digits >= 11):
                 found |= PHONE
             else:
                 found |= LISTED
