@@ -36,7 +36,8 @@ from .keys import macs, secrets, wallets
 from .national import national_ids
 from .pseudonyms import COMMITMENT, pseudonym, read_key
 from .roles import is_role
-from .spans import DEFAULT_TYPES, TAG, TAGS, TYPES, Span, as_ascii, blank, without_tags
+from .spans import DEFAULT_TYPES, SCANNED, TAGS, TYPES, Span, as_ascii, blank, without_tags
+from .streets import may_be, streets
 from .windows import Windows, rescan, scan, scan_all
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ Type = Literal[
     "wallet",
     "mac",
     "private_ip",
+    "street",
 ]
 Policy = Literal["tag", "pseudonym", "annotate"]
 
@@ -102,15 +104,18 @@ def _claims(
         work = as_ascii(text)
         windows = scan(work)
     spelled = spelled and ("@" in work or bool(_spelled().search(work.encode("utf-8", "replace"))))
-    if not spelled and not (windows.mask and any(windows.may(type_) for type_ in types)):
-        return []
-    if "<" in work and TAG.search(work):
-        work = without_tags(work)
-        windows = scan(work)
+    asked = "street" in types and may_be(work)
+    if not spelled and not asked:
+        if not windows.mask or not any(windows.may(t) for t in types if t != "street"):
+            return []
+    if "<" in work:
+        cleared = without_tags(work, "street" in types)
+        if cleared != work:
+            work, windows = cleared, scan(cleared)
     spans: list[Span] = []
     while True:  # until a round finds nothing: what one span uncovers is found in the next
         found: list[Span] = []
-        for type_ in TYPES:  # all of them: a card is no phone number, whatever was asked for
+        for type_ in SCANNED:  # all of them: a card is no phone number, whatever was asked for
             if not windows.may(type_) and not (spelled and type_ == "email"):
                 continue
             if type_ == "private_ip" and type_ not in types:
@@ -120,6 +125,11 @@ def _claims(
                 work = blank(work, new)
                 windows = rescan(windows, work, new)
                 found += new
+        if asked and not found:  # last: an address is of what nothing else took
+            found = list(streets(work))
+            if found:
+                work = blank(work, found)
+                windows = rescan(windows, work, found)
         if not found:
             return sorted(spans)
         spans += found
@@ -303,7 +313,7 @@ class Pii(Stage):
         return TAGS[span.type]
 
     def _one(self, document: Document, windows: Windows) -> Outcome:
-        if not windows.mask and not self.params.spelled_email:
+        if not windows.mask and not self.params.spelled_email and "street" not in self.types:
             document.signals.update(self._none)
             return document
         spans, edited = self.clean(document.text, windows)
