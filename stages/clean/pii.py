@@ -5,7 +5,8 @@ One compiled pass finds where numbers and addresses can stand and whether keys c
 `corpusmill.stages.clean.windows`); anchored expressions, check digits and context decide there.
 What is found becomes a typed tag (``<EMAIL>``), so that the outcome depends neither on other
 documents nor on a key, and a second pass finds nothing.
-Names and addresses of streets are not looked for: rules cannot find them.
+Addresses of streets are found where they are asked for (`corpusmill.stages.clean.streets`), after
+all else; names are not looked for: rules cannot find them.
 
 Sources: FineWeb (Penedo et al. 2024, section 3.6) masks e-mail and public IP addresses; Dolma
 (Soldaini et al. 2024, section 3.1.4) e-mail, IP and telephone and drops pages above a number of
@@ -37,7 +38,7 @@ from .national import national_ids
 from .pseudonyms import COMMITMENT, pseudonym, read_key
 from .roles import is_role
 from .spans import DEFAULT_TYPES, SCANNED, TAGS, TYPES, Span, as_ascii, blank, without_tags
-from .streets import may_be, streets
+from .streets import may_be, prepare, streets
 from .windows import Windows, rescan, scan, scan_all
 
 if TYPE_CHECKING:
@@ -105,9 +106,8 @@ def _claims(
         windows = scan(work)
     spelled = spelled and ("@" in work or bool(_spelled().search(work.encode("utf-8", "replace"))))
     asked = "street" in types and may_be(work)
-    if not spelled and not asked:
-        if not windows.mask or not any(windows.may(t) for t in types if t != "street"):
-            return []
+    if not spelled and not asked and not any(map(windows.may, types)):
+        return []
     if "<" in work:
         cleared = without_tags(work, "street" in types)
         if cleared != work:
@@ -285,6 +285,8 @@ class Pii(Stage):
         `key` or the one that the environment names. Raises AssetError where that is missing or
         another."""
         scan("")
+        if "street" in self.types:
+            prepare()
         if self.params.key:
             self._key = read_key(self.params.key, key)
 

@@ -30,7 +30,8 @@ text only where they are asked for."""
 
 DEFAULT_TYPES: Final = ("email", "ip", "iban", "card", "ssn", "phone", "national_id", "secret")
 """What is replaced unless asked otherwise. Wallets, which are public and mostly nobody's by name,
-and MAC and private IP addresses, which technical text is full of, are found on demand; so are addresses of streets, which are mostly those of shops and offices."""
+MAC and private IP addresses, which technical text is full of, and addresses of streets, which are
+mostly those of shops and offices, are found on demand."""
 
 TAGS: Final = {t: f"<{t.upper()}>" for t in TYPES}
 

@@ -58,11 +58,14 @@ _HIGHWAY: Final = (
 _NAMED_AVENUE: Final = rf"(?:Broadway|Avenue{SP}of{SP}the{SP}{NAME}|Avenue{SP}[A-Z])"
 _FLAT: Final = r"(?:[Ss]uite|SUITE|[Aa]pt\.?|APT\.?|[Ss]te\.?|STE\.?)"
 _GAP: Final = rf",?{SP}?\n?{SP}?"
-STATE: Final = _one(
+_NORTH_AMERICA: Final = (
     "AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM "
     "NY NC ND OH OK OR PA RI SC SD TN TX UT VT VA WA WV WI WY DC PR GU VI AB BC MB NB NL NS ON PE "
-    "QC SK YT NT NU".split()
+    "QC SK YT NT NU"
 )
+STATE: Final = _one(_NORTH_AMERICA.split())
+BRITISH: Final = rf"[A-Z]{{1,2}}[0-9][0-9A-Z]?{SP}[0-9][A-Z]{{2}}"
+"""Postcodes of the United Kingdom."""
 _SMALL: Final = r"(?:street|st|avenue|ave|road|rd|drive|lane|boulevard)\.?,?"
 
 # Streets whose name stands behind a word.
@@ -114,9 +117,7 @@ _SLAVIC_NAME: Final = (
 )
 _SLAVIC_HOUSE: Final = "[0-9]{1,4}[A-Za-z]?(?:/[0-9]{1,4}[A-Za-z]?)?"
 _BEHIND: Final = "(?:ulica|ulice|cesta|trg|tn|tänav|pst|puiestee|mnt|maantee)"
-_HUNGARIAN: Final = (
-    "(?:utca|utcája|u\\.|út|útja|tér|tere|körút|krt\\.|sétány|köz|fasor|rakpart)"
-)
+_HUNGARIAN: Final = "(?:utca|utcája|u\\.|út|útja|tér|tere|körút|krt\\.|sétány|köz|fasor|rakpart)"
 _TURKISH: Final = either("Cad Cadde Caddesi Cd Sok Sokak Sokağı Sk Bulvarı Bulv Mah Mahallesi")
 _CYRILLIC: Final = (
     "(?:[Уу]л\\.|[Уу]лица|[Пп]р\\.|[Пп]росп\\.|[Пп]р-т\\.?|[Пп]роспект|[Пп]ер\\.|[Пп]ереулок|"
@@ -151,8 +152,8 @@ FORMS: Final = {
     "flat": rf"{_NUMBER},?{SP}{NAME}(?:{SP}{NAME}){{0,3}}{_GAP}{_FLAT}{SP}#?[0-9]{{1,4}}[A-Z]?",
     "named": rf"{NAME}(?:{SP}{NAME}){{0,3}}{SP}[0-9]{{1,5}}[a-z]?\.?{_GAP}{_FLAT}{SP}"
     "#?[0-9]{3,4}",
-    "state": rf"{_NUMBER}(?:{SP}{NAME}){{1,4}}(?:,{SP}|{SP}?\n)(?:{NAME}{SP}){{0,2}}{NAME},{SP}"
-    rf"{STATE}{SP}[0-9]{{5}}",
+    "state": rf"{_NUMBER}(?:{SP}{NAME}){{1,4}}(?:,{SP}|{SP}?\n)(?:{NAME}(?:,?{SP}|{SP}?\n)){{0,4}}"
+    rf"{NAME}{SP}?,?{SP}(?:{STATE}{SP}[0-9]{{5}}|{BRITISH})",
     "small": rf"{_NUMBER},?{SP}(?:[a-zA-Z.]+{SP}){{1,3}}{_SMALL}{SP}(?:suite|apt\.?|unit|#){SP}?"
     "[0-9]{1,4}",
     "french": rf"[0-9]{{1,4}}(?:{SP}?(?:bis|ter|quater)|[A-Za-z])?,?{SP}{_FRENCH}"
@@ -187,6 +188,7 @@ MARKS: Final = (
     rf"{_FLAT}{SP}#?[0-9]",
     rf"{_SMALL}{SP}(?:suite|apt|unit|#)",
     rf"{STATE}{SP}[0-9]{{5}}",
+    BRITISH,
     rf"[0-9A-Za-z],?{SP}{_FRENCH}{SP}",
     rf"{_LEADING}{SP}?[{UPPER}a-z0-9]",
     rf"{_GRID}{SP}[0-9]",

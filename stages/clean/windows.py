@@ -65,8 +65,8 @@ class Windows:
     begin, chains of digits, runs of hexadecimal digits and colons."""
 
     def may(self, type_: str) -> bool:
-        """Whether there can be such a span."""
-        return bool(self.mask & BITS[type_])
+        """Whether there can be such a span; of streets the pass knows nothing."""
+        return bool(self.mask & BITS.get(type_, 0))
 
     @property
     def foreign(self) -> bool:

@@ -193,7 +193,7 @@ def test_sums_of_wallets() -> None:
 
 def test_what_is_on_and_what_is_off() -> None:
     text = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa 3c:22:fb:8a:10:7e PESEL 44051401359 ann [at] tiny.io"
-    assert set(TYPES) - set(DEFAULT_TYPES) == {"wallet", "mac", "private_ip"}
+    assert set(TYPES) - set(DEFAULT_TYPES) == {"wallet", "mac", "private_ip", "street"}
     assert [s.type for s in find(text)] == ["national_id"]
     assert {s.type for s in find(text, TYPES, spelled=True)} == {
         "wallet", "mac", "national_id", "email",
