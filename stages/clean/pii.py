@@ -38,7 +38,6 @@ from .national import national_ids
 from .pseudonyms import COMMITMENT, pseudonym, read_key
 from .roles import is_role
 from .spans import DEFAULT_TYPES, SCANNED, TAGS, TYPES, Span, as_ascii, blank, without_tags
-from .streets import may_be, prepare, streets
 from .windows import Windows, rescan, scan, scan_all
 
 if TYPE_CHECKING:
@@ -78,6 +77,13 @@ def _spelled() -> Any:
     return re2.compile(_SPELLED.encode(), options)
 
 
+def _streets() -> Any:
+    """The module, whose expressions are compiled only where streets are asked for."""
+    from . import streets
+
+    return streets
+
+
 def find(
     text: str,
     types: Sequence[str] = DEFAULT_TYPES,
@@ -105,7 +111,7 @@ def _claims(
         work = as_ascii(text)
         windows = scan(work)
     spelled = spelled and ("@" in work or bool(_spelled().search(work.encode("utf-8", "replace"))))
-    asked = "street" in types and may_be(work)
+    asked = "street" in types and _streets().may_be(work)
     if not spelled and not asked and not any(map(windows.may, types)):
         return []
     if "<" in work:
@@ -126,7 +132,7 @@ def _claims(
                 windows = rescan(windows, work, new)
                 found += new
         if asked and not found:  # last: an address is of what nothing else took
-            found = list(streets(work))
+            found = list(_streets().streets(work))
             if found:
                 work = blank(work, found)
                 windows = rescan(windows, work, found)
@@ -286,7 +292,7 @@ class Pii(Stage):
         another."""
         scan("")
         if "street" in self.types:
-            prepare()
+            _streets().prepare()
         if self.params.key:
             self._key = read_key(self.params.key, key)
 

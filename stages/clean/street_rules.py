@@ -284,6 +284,20 @@ def _leading(seen: Seen) -> bool:
     return _COMMA.search(seen.text) is not None or seen.told or seen.alone
 
 
+_IN_VIA: Final = re.compile(word("in|alla|dalla|nella|di|da|sita") + rf"{SP}\Z")
+"""What stands before a street in Italian, and not before ``via Kafka 2``."""
+
+
+def _leading_small(seen: Seen) -> bool:
+    if _UNIT_BEHIND.match(seen.after):
+        return False
+    if seen.coded or seen.flat or _COMMA.search(seen.text):
+        return True
+    if seen.words[0] in ("via", "corso"):
+        return _IN_VIA.search(seen.before) is not None and not seen.year
+    return not _dated(seen)
+
+
 _NO_STREETS: Final = re.compile(
     r"(?i)(?:bundes|land|staats|kreis|landes|milch|wasser|auto|daten|schnell)stra(?:ß|ss)e|"
     r"(?:wander|rad|hin|rück|aus|um|um|königs|fern|lehr|rund|flucht|rechts)weg|"
@@ -355,6 +369,7 @@ _RULES: Final = {
     "state": _state,
     "french": _french,
     "leading": _leading,
+    "leading small": _leading_small,
     "german": _german,
     "capitals": _german,
     "parted": _parted,

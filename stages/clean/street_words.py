@@ -81,6 +81,7 @@ _ROMANCE: Final = (
 )
 _HOUSE: Final = "[0-9]{1,4}(?:[a-zA-Z]|[\\-–/][0-9]{1,4}[a-zA-Z]?|/[A-Za-z])?"
 _NO: Final = r"(?:[Nn]\.?[º°o]\.?|[Nn][úu]m\.?|[Nn]r?\.|№|#)"
+_BEHIND_NAME: Final = rf"(?:{SP}{_ROMANCE}){{0,5}}{SP}?,?{SP}?(?:{_NO}{SP}?)?{_HOUSE}"
 _FRENCH: Final = _initial(
     "rue avenue av. ave boulevard bd bld blvd boul. place allée allées chemin impasse quai cours "
     "route square passage faubourg voie sentier esplanade rond-point ruelle chaussée villa av"
@@ -92,6 +93,10 @@ _LEADING: Final = either(
     "Rua Travessa Praça Alameda Rodovia Estrada Beco Ladeira Rue Avenue Boulevard Chaussée Quai "
     "Chemin Jalan Jl. Jln Str. Bulevardul Calea Șoseaua Bd. Laan Quadra"
 )
+_SMALL_WORDS: Final = (
+    "via viale piazza corso vicolo calle avenida avda\\. plaza paseo rua travessa praça"
+)
+_LEADING_SMALL: Final = _one(_SMALL_WORDS.split())
 _GRID: Final = "(?:Calle|Carrera|Cra\\.?|Cl\\.?|Av\\.?|Avenida|Transversal|Diagonal)"
 
 # Streets whose word stands at the end of the name.
@@ -158,8 +163,8 @@ FORMS: Final = {
     "[0-9]{1,4}",
     "french": rf"[0-9]{{1,4}}(?:{SP}?(?:bis|ter|quater)|[A-Za-z])?,?{SP}{_FRENCH}"
     rf"(?:{SP}{_ROMANCE}){{1,5}}",
-    "leading": rf"{_LEADING}{SP}?{_ROMANCE}(?:{SP}{_ROMANCE}){{0,5}}{SP}?,?{SP}?(?:{_NO}{SP}?)?"
-    rf"{_HOUSE}",
+    "leading": rf"{_LEADING}{SP}?{_ROMANCE}{_BEHIND_NAME}",
+    "leading small": rf"{_LEADING_SMALL}{SP}{_ROMANCE}{_BEHIND_NAME}",
     "grid": rf"{_GRID}{SP}[0-9]{{1,3}}[A-Z]?(?:{SP}(?:Sur|Bis))?{SP}?(?:#|[Nn]o\.?|[Nn]°){SP}?"
     rf"[0-9]{{1,3}}[A-Z]?{SP}?[\-–]{SP}?[0-9]{{1,3}}",
     "german": rf"[{UPPER}]{_IN}*(?:[.\-]{_IN}+)*(?:{_ENDS}|-{_GERMAN}){SP}{_HOUSE}",
@@ -191,6 +196,7 @@ MARKS: Final = (
     BRITISH,
     rf"[0-9A-Za-z],?{SP}{_FRENCH}{SP}",
     rf"{_LEADING}{SP}?[{UPPER}a-z0-9]",
+    rf"{_LEADING_SMALL}{SP}{_ROMANCE}",
     rf"{_GRID}{SP}[0-9]",
     rf"(?:{_ENDS}|{_CAPITAL_ENDS}|{_GERMAN}){SP}[0-9]",
     rf"{_OF}",

@@ -23,6 +23,10 @@ _BEFORE, _BEHIND = 160, 120
 """Bytes that are looked at around a mark."""
 
 
+_NUMBERED: Final = re.compile(b"[0-9]|One|Two|Three|Four|Five|Six|Seven|Eight|Nine|Ten")
+"""What is in every address."""
+
+
 def _automaton(pattern: str, megabytes: int) -> Any:
     """A google-re2 automaton over bytes."""
     import re2
@@ -92,6 +96,8 @@ def _regions(data: bytes) -> list[tuple[int, int]]:
     regions: list[tuple[int, int]] = []
     for mark in _marks().finditer(data):
         low, high = max(0, mark.start() - _BEFORE), min(len(data), mark.end() + _BEHIND)
+        if not _NUMBERED.search(data, low, high):
+            continue
         while low and data[low] & 0xC0 == 0x80:
             low -= 1
         while high < len(data) and data[high] & 0xC0 == 0x80:

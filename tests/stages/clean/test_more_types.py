@@ -15,7 +15,7 @@ from corpusmill.pipeline.document import Document
 from corpusmill.stages.clean import national
 from corpusmill.stages.clean.keys import base58check, bech32
 from corpusmill.stages.clean.pii import STAGE, PiiParams, find
-from corpusmill.stages.clean.spans import DEFAULT_TYPES, TYPES, as_ascii
+from corpusmill.stages.clean.spans import DEFAULT_TYPES, SCANNED, TYPES, as_ascii
 
 LABELLED = Path(__file__).parents[2] / "data" / "pii" / "labelled_more.jsonl"
 ROWS = [json.loads(line) for line in LABELLED.read_text(encoding="utf-8").splitlines()]
@@ -24,7 +24,7 @@ BODY = "aZ3kQ9xW7mPbT5vRyL2nC8dFgH4jSeU6wXqM1oKi"
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["text"][:30])
 def test_labelled(row: dict[str, Any]) -> None:
-    found = find(row["text"], TYPES, spelled=True)
+    found = find(row["text"], SCANNED, spelled=True)
     assert [(s.type, s.start, s.end) for s in found] == [
         (s["type"], s["start"], s["end"]) for s in row["spans"]
     ]

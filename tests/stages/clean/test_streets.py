@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -58,6 +61,34 @@ def test_floors_on_the_labelled_set() -> None:
     assert exact >= 0.9 * addresses
 
 
+@pytest.mark.fulldata
+def test_floors_on_the_presidio_set() -> None:
+    """Labels of mixed quality: those that hold a digit and a word of three letters or more that
+    names no flat. Measured when written: .793 of 358 by overlap, 285 hits, all right."""
+    if "CORPUSMILL_DATA" not in os.environ:
+        pytest.skip("CORPUSMILL_DATA is not set")
+    path = Path(os.environ["CORPUSMILL_DATA"]) / "pii" / "presidio_synth_v2.json.gz"
+    labelled = recalled = hits = right = 0
+    for row in json.loads(gzip.decompress(path.read_bytes())):
+        text = row["full_text"]
+        labels = [
+            (s["start_position"], s["end_position"])
+            for s in row["spans"]
+            if s["entity_type"] == "STREET_ADDRESS"
+        ]
+        spans = [(s.start, s.end) for s in find(text, ("street",))]
+        hits += len(spans)
+        right += sum(any(a < d and c < b for c, d in labels) for a, b in spans)
+        for a, b in labels:
+            words = {w.lower() for w in re.findall(r"[^\W\d_]{3,}", text[a:b])}
+            if re.search(r"[0-9]", text[a:b]) and words - {"suite", "apt", "unit"}:
+                labelled += 1
+                recalled += any(a < d and c < b for c, d in spans)
+    assert labelled == 358
+    assert recalled >= 0.77 * labelled
+    assert right >= 0.99 * hits
+
+
 @pytest.mark.parametrize("text", NEGATIVE)
 def test_look_alikes_stay(text: str) -> None:
     assert found(text) == []
@@ -82,13 +113,12 @@ def test_where_an_address_ends(text: str, address: str) -> None:
 
 
 def test_off_by_default_and_free_when_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    def never(_: str) -> bool:
+    def never() -> None:
         raise AssertionError("looked for streets")
 
     assert "street" not in DEFAULT_TYPES
     assert tuple(TYPES[:-1]) == SCANNED
-    monkeypatch.setattr(pii, "may_be", never)
-    monkeypatch.setattr(pii, "streets", never)
+    monkeypatch.setattr(pii, "_streets", never)
     document = kept(TWO + " ann@tiny.io <STREET> +44 20 7946 0958")
     assert document.text == TWO + " <EMAIL> <STREET> <PHONE>"
     assert "pii_street" not in document.signals
