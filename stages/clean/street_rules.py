@@ -178,6 +178,8 @@ def _english(seen: Seen) -> bool:
         return True
     if _COUNTERS.search(seen.before):
         return False
+    if seen.year and (_YEARS.match(seen.text) or street == "Lane"):
+        return False
     if (seen.year and seen.number >= "1900") or len(names) > 3:
         return seen.alone
     if street in _STRONG:
@@ -201,6 +203,8 @@ _SENTENCE: Final = re.compile(
 """How a sentence goes on behind an address; ``10 Kings Road races`` are something else."""
 _POINTED: Final = re.compile(rf"[0-9A-Za-z\-]+{SP}(?:{DIRECTION}{SP}|[0-9]{{1,3}}[a-z]{{2}}{SP})")
 """A direction or an ordinal number as the name, or before it."""
+_YEARS: Final = re.compile("[0-9]{4}(?:,|[-–/][0-9]{2})")
+"""Years of a copyright, before a name such as Lane."""
 _HOUSE_NEXT: Final = re.compile(rf"\.?{SP}?[0-9]")
 _COURTS: Final = _words("supreme district federal circuit way rail silk sesame")
 
@@ -291,11 +295,9 @@ _IN_VIA: Final = re.compile(word("in|alla|dalla|nella|di|da|sita") + rf"{SP}\Z")
 def _leading_small(seen: Seen) -> bool:
     if _UNIT_BEHIND.match(seen.after):
         return False
-    if seen.coded or seen.flat or _COMMA.search(seen.text):
-        return True
     if seen.words[0] in ("via", "corso"):
-        return _IN_VIA.search(seen.before) is not None and not seen.year
-    return not _dated(seen)
+        return seen.coded or (_IN_VIA.search(seen.before) is not None and not seen.year)
+    return _COMMA.search(seen.text) is not None or not _dated(seen)
 
 
 _NO_STREETS: Final = re.compile(
@@ -350,7 +352,10 @@ _CAPITAL: Final = re.compile("[A-ZÀ-ÞĀ-Ž]")
 def _slavic(seen: Seen) -> bool:
     if _dated(seen) or seen.before.endswith("et ") or _UNIT_BEHIND.match(seen.after):
         return False
-    return seen.words[0].lower() == "trg" or _CAPITAL.search(seen.text, 1) is not None
+    first, *names = seen.words[:-1]
+    if first.endswith("."):  # which ends a sentence too
+        return all(not name[0].islower() for name in names)
+    return first.lower() == "trg" or any(_CAPITAL.match(name) for name in names)
 
 
 def _hungarian(seen: Seen) -> bool:

@@ -86,13 +86,14 @@ _FRENCH: Final = _initial(
     "rue avenue av. ave boulevard bd bld blvd boul. place allée allées chemin impasse quai cours "
     "route square passage faubourg voie sentier esplanade rond-point ruelle chaussée villa av"
 )
-_LEADING: Final = either(
+_LEADING_WORDS: Final = (
     "Via Viale V.le Piazza P.zza Piazzale Corso C.so Vicolo Largo Strada Contrada Lungotevere "
     "Lungarno Salita Calle C/ Avenida Avda. Avda Av. Av Plaza Pza. Paseo Carrera Camino Carretera "
     "Ctra. Ronda Travesía Callejón Calzada Bulevar Rambla Glorieta Carrer Passeig Plaça Avinguda "
     "Rua Travessa Praça Alameda Rodovia Estrada Beco Ladeira Rue Avenue Boulevard Chaussée Quai "
     "Chemin Jalan Jl. Jln Str. Bulevardul Calea Șoseaua Bd. Laan Quadra"
 )
+_LEADING: Final = rf"(?:{either(_LEADING_WORDS)}{SP}|{either('C/ Avda. Av. Ctra. Jl.')})"
 _SMALL_WORDS: Final = (
     "via viale piazza corso vicolo calle avenida avda\\. plaza paseo rua travessa praça"
 )
@@ -113,9 +114,13 @@ _AT: Final = (
     rf"(?:A[mn]|Im|In|Auf|Beim?|Zu[mr]|Unter|Hinter|Vor)(?:{SP}(?:de[rmn]|[an]lten|neuen))?{SP}"
 )
 
-_SLAVIC: Final = _initial(
+_SLAVIC_WORDS: Final = (
     "ul. ulica ulice al. aleja aleje os. osiedle pl. plac nám. náměstí námestie třída tř. trg "
     "cesta bul. bulevar"
+)
+_SLAVIC: Final = _one(
+    [w.replace(".", r"\.") for word in _SLAVIC_WORDS.split() for w in (word, word.capitalize())]
+    + [r"UL\.", "ULICA"]
 )
 _SLAVIC_NAME: Final = (
     rf"(?:[{UPPER}]{_IN}*\.?|[0-9]{{1,2}}\.?{SP}[{UPPER}]{_IN}*|[a-zà-ž]{_IN}{{3}}{_IN}*)"
@@ -163,7 +168,7 @@ FORMS: Final = {
     "[0-9]{1,4}",
     "french": rf"[0-9]{{1,4}}(?:{SP}?(?:bis|ter|quater)|[A-Za-z])?,?{SP}{_FRENCH}"
     rf"(?:{SP}{_ROMANCE}){{1,5}}",
-    "leading": rf"{_LEADING}{SP}?{_ROMANCE}{_BEHIND_NAME}",
+    "leading": rf"{_LEADING}{_ROMANCE}{_BEHIND_NAME}",
     "leading small": rf"{_LEADING_SMALL}{SP}{_ROMANCE}{_BEHIND_NAME}",
     "grid": rf"{_GRID}{SP}[0-9]{{1,3}}[A-Z]?(?:{SP}(?:Sur|Bis))?{SP}?(?:#|[Nn]o\.?|[Nn]°){SP}?"
     rf"[0-9]{{1,3}}[A-Z]?{SP}?[\-–]{SP}?[0-9]{{1,3}}",
@@ -195,7 +200,7 @@ MARKS: Final = (
     rf"{STATE}{SP}[0-9]{{5}}",
     BRITISH,
     rf"[0-9A-Za-z],?{SP}{_FRENCH}{SP}",
-    rf"{_LEADING}{SP}?[{UPPER}a-z0-9]",
+    rf"{_LEADING}[{UPPER}a-z0-9]",
     rf"{_LEADING_SMALL}{SP}{_ROMANCE}",
     rf"{_GRID}{SP}[0-9]",
     rf"(?:{_ENDS}|{_CAPITAL_ENDS}|{_GERMAN}){SP}[0-9]",
