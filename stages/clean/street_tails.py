@@ -96,7 +96,9 @@ def _signs(number_first: bool) -> re.Pattern[str]:
         rf"(?:{_TOWN}{SP}?,{SP}?){{2}}{_COUNTRIES}",
     ]
     if not number_first:
-        choices.insert(0, rf"{_DIGITS}{SP}{_TOWN}(?:{SP}\([A-Z]{{2}}\)(?![{LETTERS}0-9]))?")
+        choices.insert(
+            0, rf"(?:{_TOWN}{_COMMA})?{_DIGITS}{SP}{_TOWN}(?:{SP}\([A-Z]{{2}}\)(?![{LETTERS}0-9]))?"
+        )
     return re.compile(rf"{_AND}(?:{'|'.join(choices)})(?:(?<=\))|{_END})")
 
 

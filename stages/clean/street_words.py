@@ -91,7 +91,7 @@ _LEADING_WORDS: Final = (
     "Lungarno Salita Calle C/ Avenida Avda. Avda Av. Av Plaza Pza. Paseo Carrera Camino Carretera "
     "Ctra. Ronda Travesía Callejón Calzada Bulevar Rambla Glorieta Carrer Passeig Plaça Avinguda "
     "Rua Travessa Praça Alameda Rodovia Estrada Beco Ladeira Rue Avenue Boulevard Chaussée Quai "
-    "Chemin Jalan Jl. Jln Str. Bulevardul Calea Șoseaua Bd. Laan Quadra"
+    "Chemin Route Place Jalan Jl. Jln Str. Bulevardul Calea Șoseaua Bd. Laan Quadra"
 )
 _LEADING: Final = rf"(?:{either(_LEADING_WORDS)}{SP}|{either('C/ Avda. Av. Ctra. Jl.')})"
 _SMALL_WORDS: Final = (
@@ -103,7 +103,7 @@ _GRID: Final = "(?:Calle|Carrera|Cra\\.?|Cl\\.?|Av\\.?|Avenida|Transversal|Diago
 # Streets whose word stands at the end of the name.
 _GERMAN: Final = either("Str. Straße Strasse Gasse Platz Weg Allee Ring Damm Ufer Chaussee")
 _ENDS: Final = (
-    "(?:stra(?:ß|ss)e|str\\.?|gasse|gässli|gässchen|weg|platz|allee|damm|ufer|chaussee|markt|"
+    "(?:stra(?:ß|ss)e|str\\.?|gasse|gässli|gässchen|weg|platz|allee|ring|damm|ufer|chaussee|markt|"
     "graben|steig|stieg|pfad|zeile|promenade|straat|laan|plein|gracht|kade|dijk|singel|steeg|gatan|"
     "gata|gaten|gate|vägen|vegen|veien|vej|vei|gade|allé|alléen|torget|torvet|stræde|stræti|braut|"
     "vegur|katu|tie|kuja|polku|stigen|gränd|plads)"
@@ -125,8 +125,11 @@ _SLAVIC: Final = _one(
 _SLAVIC_NAME: Final = (
     rf"(?:[{UPPER}]{_IN}*\.?|[0-9]{{1,2}}\.?{SP}[{UPPER}]{_IN}*|[a-zà-ž]{_IN}{{3}}{_IN}*)"
 )
-_SLAVIC_HOUSE: Final = "[0-9]{1,4}[A-Za-z]?(?:/[0-9]{1,4}[A-Za-z]?)?"
-_BEHIND: Final = "(?:ulica|ulice|cesta|trg|tn|tänav|pst|puiestee|mnt|maantee)"
+_SLAVIC_HOUSE: Final = "[0-9]{1,4}[A-Za-z]?(?:/[0-9]{1,4}[A-Za-z]?){0,2}"
+_BEHIND: Final = (
+    "(?:ulica|ulice|cesta|trg|náměstí|námestie|třída|tn|tänav|pst|puiestee|mnt|maantee|plats|tee|"
+    "iela|gatvė|gate|gata|vei|veg|väg|vej|plass|plads|allé|torg)"
+)
 _HUNGARIAN: Final = "(?:utca|utcája|u\\.|út|útja|tér|tere|körút|krt\\.|sétány|köz|fasor|rakpart)"
 _TURKISH: Final = either("Cad Cadde Caddesi Cd Sok Sokak Sokağı Sk Bulvarı Bulv Mah Mahallesi")
 _CYRILLIC: Final = (
@@ -146,7 +149,10 @@ _PO_BOX: Final = (
     rf"Private{SP}Bag|Postfach|Postbus|Boîte{SP}postale|Apartado{SP}(?:de{SP}Correos|[Pp]ostal)|"
     rf"Caixa{SP}Postal){SP}?(?:[Nn]o\.?{SP}?|#)?"
 )
-_CODE: Final = rf"(?:[0-9]{{3}}{SP}[0-9]{{2}}|[A-Z]{{1,2}}-[0-9]{{4,5}}|[0-9]{{2}}-[0-9]{{3}})"
+_CODE: Final = (
+    rf"(?:[0-9]{{3}}{SP}[0-9]{{2}}|[A-Z]{{1,2}}-[0-9]{{4,5}}|[0-9]{{2}}-[0-9]{{3}}|"
+    rf"[1-9][0-9]{{3}}{SP}?[A-Z]{{2}})"
+)
 """Postcodes that are no plain number."""
 _BEFORE_CODE: Final = rf"(?:,{SP}|{SP}?\n{SP}?)"
 
@@ -177,17 +183,18 @@ FORMS: Final = {
     "parted": rf"(?:{NAME}{SP}){{1,3}}{_GERMAN}{SP}{_HOUSE}",
     "of": rf"{_OF}(?:[0-9]{{1,2}}\.{SP})?{NAME}(?:{SP}{NAME})?{SP}{_HOUSE}",
     "at": rf"{_AT}[{UPPER}]{_IN}*{SP}{_HOUSE}",
-    "bare": rf"{NAME}(?:{SP}{NAME}){{0,2}}{SP}[0-9]{{1,4}}[a-z]?(?:/[0-9]{{1,4}})?{_BEFORE_CODE}"
+    "bare": rf"{NAME}(?:{SP}{_IN}+){{0,2}}{SP}[0-9]{{1,4}}[a-z]?(?:/[0-9]{{1,4}})?{_BEFORE_CODE}"
     rf"{_CODE}{SP}{NAME}",
     "slavic": rf"{_SLAVIC}{SP}?{_SLAVIC_NAME}(?:{SP}{_SLAVIC_NAME}){{0,3}}{SP}{_SLAVIC_HOUSE}",
-    "behind": rf"[{UPPER}]{_IN}*{SP}{_BEHIND}{SP}[0-9]{{1,4}}[a-z]?(?:-[0-9]{{1,3}})?",
+    "behind": rf"{NAME}(?:{SP}{NAME})?{SP}{_BEHIND}{SP}[0-9]{{1,4}}[a-z]?(?:-[0-9]{{1,3}})?",
     "hungarian": rf"[{UPPER}]{_IN}*\.?{SP}(?:{_IN}{{3}}{_IN}*{SP}){{0,2}}{_HUNGARIAN}{SP}"
-    r"[0-9]{1,4}\.?(?:/[A-Za-z]\.?)?",
+    r"[0-9]{1,4}(?:[\-–/][0-9A-Za-z]{1,4})?\.?",
     "turkish": rf"{NAME}{SP}(?:{NAME}{SP}){{0,3}}{_TURKISH}\.?,?{SP}(?:{NAME}{SP}){{0,6}}"
     rf"(?:No|NO|no|N){SP}?[:.]?{SP}?[0-9]{{1,4}}(?:/[0-9A-Z]{{1,4}})?",
     "cyrillic": rf"{_CYRILLIC}{SP}?(?:(?:[0-9]{{1,2}}(?:-[а-я]{{1,2}})?{SP})?{_CYRILLIC_NAME}{SP}?)"
     rf"{{1,4}}{_CYRILLIC_HOUSE}",
     "cyrillic behind": rf"{_CYRILLIC_NAME}{SP}{_CYRILLIC}{_CYRILLIC_HOUSE}",
+    "cyrillic house": rf"{_CYRILLIC_NAME}(?:{SP}[а-яё]+)?,{SP}д\.{SP}?[0-9]{{1,3}}[а-я]?",
     "greek": rf"{_GREEK}{SP}{_GREEK_NAME}(?:{SP}{_GREEK_NAME}){{0,2}}{SP}[0-9]{{1,4}}",
 }
 """Name → expression."""
@@ -211,6 +218,7 @@ MARKS: Final = (
     rf"(?:{_BEHIND}|{_HUNGARIAN}){SP}[0-9]",
     rf"{_TURKISH}[.,]?{SP}",
     _CYRILLIC,
+    rf",{SP}д\.{SP}?[0-9]",
     _GREEK,
     rf"{_PO_BOX}[0-9]",
     "[ADF]PO,? A[AEP] ",

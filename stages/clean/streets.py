@@ -16,7 +16,8 @@ from functools import lru_cache
 from typing import Any, Final
 
 from .spans import LETTERS, Span
-from .street_rules import Seen, accepted, seen_at
+from .street_rules import accepted
+from .street_seen import Seen, seen_at
 from .street_words import FORMS, MARKS, SP, UPPER
 
 _BEFORE, _BEHIND = 160, 120
