@@ -5,7 +5,8 @@ One compiled pass finds where numbers and addresses can stand and whether keys c
 `corpusmill.stages.clean.windows`); anchored expressions, check digits and context decide there.
 What is found becomes a typed tag (``<EMAIL>``), so that the outcome depends neither on other
 documents nor on a key, and a second pass finds nothing.
-Names and addresses of streets are not looked for: rules cannot find them.
+Addresses of streets are found where they are asked for (`corpusmill.stages.clean.streets`), after
+all else; names are not looked for: rules cannot find them.
 
 Sources: FineWeb (Penedo et al. 2024, section 3.6) masks e-mail and public IP addresses; Dolma
 (Soldaini et al. 2024, section 3.1.4) e-mail, IP and telephone and drops pages above a number of
@@ -36,7 +37,7 @@ from .keys import macs, secrets, wallets
 from .national import national_ids
 from .pseudonyms import COMMITMENT, pseudonym, read_key
 from .roles import is_role
-from .spans import DEFAULT_TYPES, TAG, TAGS, TYPES, Span, as_ascii, blank, without_tags
+from .spans import DEFAULT_TYPES, SCANNED, TAGS, TYPES, Span, as_ascii, blank, without_tags
 from .windows import Windows, rescan, scan, scan_all
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ Type = Literal[
     "wallet",
     "mac",
     "private_ip",
+    "street",
 ]
 Policy = Literal["tag", "pseudonym", "annotate"]
 
@@ -73,6 +75,13 @@ def _spelled() -> Any:
     options = re2.Options()
     options.log_errors = False
     return re2.compile(_SPELLED.encode(), options)
+
+
+def _streets() -> Any:
+    """The module, whose expressions are compiled only where streets are asked for."""
+    from . import streets
+
+    return streets
 
 
 def find(
@@ -102,15 +111,17 @@ def _claims(
         work = as_ascii(text)
         windows = scan(work)
     spelled = spelled and ("@" in work or bool(_spelled().search(work.encode("utf-8", "replace"))))
-    if not spelled and not (windows.mask and any(windows.may(type_) for type_ in types)):
+    asked = "street" in types and _streets().may_be(work)
+    if not spelled and not asked and not any(map(windows.may, types)):
         return []
-    if "<" in work and TAG.search(work):
-        work = without_tags(work)
-        windows = scan(work)
+    if "<" in work:
+        cleared = without_tags(work, "street" in types)
+        if cleared != work:
+            work, windows = cleared, scan(cleared)
     spans: list[Span] = []
     while True:  # until a round finds nothing: what one span uncovers is found in the next
         found: list[Span] = []
-        for type_ in TYPES:  # all of them: a card is no phone number, whatever was asked for
+        for type_ in SCANNED:  # all of them: a card is no phone number, whatever was asked for
             if not windows.may(type_) and not (spelled and type_ == "email"):
                 continue
             if type_ == "private_ip" and type_ not in types:
@@ -120,6 +131,11 @@ def _claims(
                 work = blank(work, new)
                 windows = rescan(windows, work, new)
                 found += new
+        if asked and not found:  # last: an address is of what nothing else took
+            found = list(_streets().streets(work))
+            if found:
+                work = blank(work, found)
+                windows = rescan(windows, work, found)
         if not found:
             return sorted(spans)
         spans += found
@@ -275,6 +291,8 @@ class Pii(Stage):
         `key` or the one that the environment names. Raises AssetError where that is missing or
         another."""
         scan("")
+        if "street" in self.types:
+            _streets().prepare()
         if self.params.key:
             self._key = read_key(self.params.key, key)
 
@@ -303,7 +321,7 @@ class Pii(Stage):
         return TAGS[span.type]
 
     def _one(self, document: Document, windows: Windows) -> Outcome:
-        if not windows.mask and not self.params.spelled_email:
+        if not windows.mask and not self.params.spelled_email and "street" not in self.types:
             document.signals.update(self._none)
             return document
         spans, edited = self.clean(document.text, windows)

@@ -23,7 +23,7 @@ from typing import Final
 from corpusmill.pipeline.errors import AssetError, ConfigError
 
 from .addresses import parse_ipv6, unspelled
-from .spans import TAGS, as_ascii, ascii_lower
+from .spans import LETTERS, TAGS, as_ascii, ascii_lower
 
 KEY_VARIABLE: Final = "CORPUSMILL_PII_KEY"
 """The environment variable that names the file of the key."""
@@ -32,6 +32,7 @@ COMMITMENT: Final = re.compile(r"sha256:[0-9a-f]{64}")
 _KEY: Final = re.compile(r"[0-9a-f]{64}\n?")
 _LETTERS: Final = "bcdfghjkmnpqrstvwxyz"  # no vowels: no words. No l, which looks like 1
 _SIZE: Final = 12
+_NO_WORD: Final = re.compile(f"[^{LETTERS}0-9]")
 _EXTENSION: Final = re.compile(r"[ ]?(?:x|ext\.?|#)[ ]?[0-9]{1,5}\Z")
 
 
@@ -93,6 +94,8 @@ def plain(type_: str, value: str) -> str:
         return re.sub(r"[^0-9]", "", value).removeprefix("00")
     if type_ in ("secret", "wallet"):
         return value
+    if type_ == "street":  # in any script
+        return _NO_WORD.sub("", ascii_lower(value))
     return re.sub(r"[^0-9A-Z]", "", value.upper())
 
 

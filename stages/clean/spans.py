@@ -20,18 +20,31 @@ if TYPE_CHECKING:
 
 TYPES: Final = (
     "secret", "email", "wallet", "mac", "ip", "iban", "national_id", "card", "ssn", "phone",
-    "private_ip",
+    "private_ip", "street",
 )  # fmt: skip
 """Every type, in the order in which the detectors claim text."""
 
+SCANNED: Final = tuple(t for t in TYPES if t != "street")
+"""Those that the compiled pass looks for. Streets have an automaton of their own, which reads a
+text only where they are asked for."""
+
 DEFAULT_TYPES: Final = ("email", "ip", "iban", "card", "ssn", "phone", "national_id", "secret")
 """What is replaced unless asked otherwise. Wallets, which are public and mostly nobody's by name,
-and MAC and private IP addresses, which technical text is full of, are found on demand."""
+MAC and private IP addresses, which technical text is full of, and addresses of streets, which are
+mostly those of shops and offices, are found on demand."""
 
 TAGS: Final = {t: f"<{t.upper()}>" for t in TYPES}
 
-TAG: Final = re.compile(rf"<({'|'.join(TYPES).upper()})(?:-[b-df-hj-np-tv-z]{{12}})?>")
+
+def _tags(types: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"<({'|'.join(types).upper()})(?:-[b-df-hj-np-tv-z]{{12}})?>")
+
+
+TAG: Final = _tags(TYPES)
 """A replacement: of the type alone, or with the twelve letters of a pseudonym."""
+
+_SCANNED_TAG: Final = _tags(SCANNED)
+"""The same where streets are not asked for: there ``<STREET>`` is text as any other."""
 
 FILLER: Final = "\x00"
 """Stands for a character that belongs to a span of any type but phone."""
@@ -143,6 +156,7 @@ def blank(work: str, spans: list[Span]) -> str:
     return "".join(pieces)
 
 
-def without_tags(work: str) -> str:
-    """`work` with the characters of every tag replaced by fillers."""
-    return TAG.sub(lambda m: (PHONE_FILLER if m[1] == "PHONE" else FILLER) * len(m[0]), work)
+def without_tags(work: str, streets: bool) -> str:
+    """`work` with the characters of every tag replaced by fillers; `streets`: of that type too."""
+    tag = TAG if streets else _SCANNED_TAG
+    return tag.sub(lambda m: (PHONE_FILLER if m[1] == "PHONE" else FILLER) * len(m[0]), work)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from . import near_words
-from .spans import TYPES, Span
+from .spans import SCANNED, Span
 from .tables import IBAN_LENGTHS
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _MARGIN: Final = 24
 """Characters behind a window that decide whether a number ends there: an extension and two more."""
 
-BITS: Final = {type_: 1 << n for n, type_ in enumerate(TYPES)}
+BITS: Final = {type_: 1 << n for n, type_ in enumerate(SCANNED)}
 _FOREIGN: Final = 1 << 11
 _IP6: Final = 1 << 12
 _LISTED: Final = 1 << 13
@@ -65,8 +65,8 @@ class Windows:
     begin, chains of digits, runs of hexadecimal digits and colons."""
 
     def may(self, type_: str) -> bool:
-        """Whether there can be such a span."""
-        return bool(self.mask & BITS[type_])
+        """Whether there can be such a span; of streets the pass knows nothing."""
+        return bool(self.mask & BITS.get(type_, 0))
 
     @property
     def foreign(self) -> bool:
@@ -170,7 +170,7 @@ def _mask(rows: Iterable[tuple[int, int, int]]) -> int:
 def whole(text: str) -> Windows:
     """As if the windows were the whole text: with these each detector looks everywhere."""
     size = len(text)
-    every = (1 << len(TYPES)) - 1
+    every = (1 << len(SCANNED)) - 1
     heads = [(place, place + 4, BITS["iban"]) for place in range(size)]
     signs = [(place, place + 1, BITS["email"]) for place, c in enumerate(text) if c == "@"]
     chains = every & ~BITS["iban"] & ~BITS["email"] | _IP6

@@ -15,7 +15,7 @@ from corpusmill.pipeline.document import Document
 from corpusmill.stages.clean import national
 from corpusmill.stages.clean.keys import base58check, bech32
 from corpusmill.stages.clean.pii import STAGE, PiiParams, find
-from corpusmill.stages.clean.spans import DEFAULT_TYPES, TYPES, as_ascii
+from corpusmill.stages.clean.spans import DEFAULT_TYPES, SCANNED, TYPES, as_ascii
 
 LABELLED = Path(__file__).parents[2] / "data" / "pii" / "labelled_more.jsonl"
 ROWS = [json.loads(line) for line in LABELLED.read_text(encoding="utf-8").splitlines()]
@@ -24,7 +24,7 @@ BODY = "aZ3kQ9xW7mPbT5vRyL2nC8dFgH4jSeU6wXqM1oKi"
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["text"][:30])
 def test_labelled(row: dict[str, Any]) -> None:
-    found = find(row["text"], TYPES, spelled=True)
+    found = find(row["text"], SCANNED, spelled=True)
     assert [(s.type, s.start, s.end) for s in found] == [
         (s["type"], s["start"], s["end"]) for s in row["spans"]
     ]
@@ -193,7 +193,7 @@ def test_sums_of_wallets() -> None:
 
 def test_what_is_on_and_what_is_off() -> None:
     text = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa 3c:22:fb:8a:10:7e PESEL 44051401359 ann [at] tiny.io"
-    assert set(TYPES) - set(DEFAULT_TYPES) == {"wallet", "mac", "private_ip"}
+    assert set(TYPES) - set(DEFAULT_TYPES) == {"wallet", "mac", "private_ip", "street"}
     assert [s.type for s in find(text)] == ["national_id"]
     assert {s.type for s in find(text, TYPES, spelled=True)} == {
         "wallet", "mac", "national_id", "email",

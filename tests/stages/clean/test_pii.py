@@ -19,7 +19,7 @@ from corpusmill.pipeline.document import Document, Drop
 from corpusmill.pipeline.errors import ConfigError, InputError
 from corpusmill.stages.clean import pii
 from corpusmill.stages.clean.pii import STAGE, PiiParams, find, replace
-from corpusmill.stages.clean.spans import TYPES, Span, as_ascii
+from corpusmill.stages.clean.spans import SCANNED, Span, as_ascii
 from corpusmill.stages.clean.verb import pii_jsonl
 from corpusmill.stages.clean.windows import scan, whole
 
@@ -197,7 +197,7 @@ def test_spans_are_disjoint_and_nothing_outside_them_changes(text: str) -> None:
 def test_the_prefilter_hides_nothing(text: str) -> None:
     work = as_ascii(text)
     windows = scan(work)
-    for type_ in TYPES:
+    for type_ in SCANNED:
         found = list(pii._detect(type_, work, whole(work), "tag"))
         assert windows.may(type_) or not found
         if windows.may(type_):

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpusmill.stages.clean import addresses, digits, national, pii
-from corpusmill.stages.clean.spans import TYPES, Span, as_ascii, ascii_lower, blank
+from corpusmill.stages.clean.spans import SCANNED, Span, as_ascii, ascii_lower, blank
 from corpusmill.stages.clean.windows import Windows, rescan, scan, scan_all, whole
 
 SOUP = st.text(
@@ -33,7 +33,7 @@ def test_what_one_pass_finds() -> None:
     assert rows(text, "iban") == ["DE89"]
     assert rows(text, "ip") == []
     assert rows(text + " is the host", "ip") == ["8.8.8.88"]
-    assert {t for t in TYPES if scan(text).may(t)} == {"phone", "ip", "iban"}
+    assert {t for t in SCANNED if scan(text).may(t)} == {"phone", "ip", "iban"}
     assert scan("") == Windows(0, ())
 
 
@@ -225,7 +225,7 @@ def test_a_number_behind_a_window_is_not_cut_at_its_margin() -> None:
 def check(text: str) -> None:
     work = as_ascii(text)
     windows, everywhere = scan(work), whole(work)
-    for type_ in TYPES:
+    for type_ in SCANNED:
         found = list(pii._detect(type_, work, everywhere, "tag"))
         assert windows.may(type_) or not found, type_
         if windows.may(type_):
