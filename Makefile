@@ -84,7 +84,9 @@ peers: $(PEERS:%=.venv-peers/%/stamp)
 .venv-peers/%/stamp: bench/peers/%/requirements.txt | $(BIN)/python
 	@echo "installing $$(grep -c == $<) packages into .venv-peers/$*"
 	rm -rf .venv-peers/$*
-	$(BIN)/python -m venv .venv-peers/$*
+	@python=$(BIN)/python; minors=$$(sed -n 's/^# only Python //p' $<); \
+	[ -z "$$minors" ] || python=$$(bash .ci/pythons --first "$$minors") || exit 1; \
+	echo "$$python -m venv .venv-peers/$*"; "$$python" -m venv .venv-peers/$*
 	.venv-peers/$*/bin/python -m pip --disable-pip-version-check --no-input -qq install --no-deps --only-binary :all: -r $<
 	.venv-peers/$*/bin/python $(firstword $(wildcard $(addprefix bench/peers/$*/,extract.py detect.py sides.py))) --prove
 	@touch $@

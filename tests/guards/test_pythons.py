@@ -56,6 +56,19 @@ def test_shim_that_does_not_run_is_passed_over(tmp_path: Path) -> None:
     assert ask(tmp_path, "--first").stdout == f"{tmp_path}/.pyenv/versions/3.13.0/bin/python\n"
 
 
+def test_the_first_of_some_minors(tmp_path: Path) -> None:
+    for minor in ("3.11", "3.12", "3.13"):
+        fake(tmp_path / f"bin/python{minor}", minor)
+    assert ask(tmp_path, "--first", "3.12 3.11").stdout == f"{tmp_path}/bin/python3.12\n"
+    (tmp_path / "bin/python3.12").unlink()
+    assert ask(tmp_path, "--first", "3.12 3.11").stdout == f"{tmp_path}/bin/python3.11\n"
+    done = ask(tmp_path, "--first", "3.12")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "error: this needs one of Python 3.12 with its venv module, and none is here\n"
+    )
+
+
 @pytest.mark.parametrize("minor", ["3.11", "3.12", "3.13"])
 def test_plain_python3_will_do(tmp_path: Path, minor: str) -> None:
     fake(tmp_path / "bin/python3", minor)
