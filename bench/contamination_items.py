@@ -101,8 +101,11 @@ def _dropped(text: str) -> str:
 
 
 def _half(text: str) -> str:
-    words = text.split(" ")
-    return " ".join(words[: (len(words) + 1) // 2])
+    """Of the words as the search has them: one of source between two blanks may be several."""
+    raw = text.encode("utf-8", "surrogatepass")
+    ends = tokenise([text]).end
+    last = ends[(len(ends) + 1) // 2 - 1] if len(ends) else 0
+    return raw[:last].decode("utf-8", "surrogatepass")
 
 
 HALF: Final = "first half"

@@ -69,7 +69,7 @@ def test_planted_rows() -> None:
     inside = next(row for row in halves if row["change"] == HALF_INSIDE)
     assert inside["text"].split(" What")[0] in ("one", "two")
     (half,) = {row["text"] for row in rows if row["change"] == "first half" and row["item"] == "0"}
-    assert half.split("\n\n")[1] == "What has the keeper of lighthouse"
+    assert half.split("\n\n")[1] == "What has the keeper of lighthouse 0"
     (half,) = {r["text"] for r in rows if r["change"].endswith("question") and r["item"] == "0"}
     assert half.split("\n\n")[1] == "What has the keeper of"
 
