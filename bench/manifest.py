@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import resource
 import shutil
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from typing import Any
 
 from corpusmill.pipeline.identity import fingerprint, pretty, sha256_hex
 from corpusmill.pipeline.lock import LOCK_SCHEMA, Lock, diff, seal_lock
+from corpusmill.pipeline.peak import peak_bytes
 from corpusmill.pipeline.publish import listing_bytes
 
 from .harness import Bar, BenchError, Report, finish, parser
@@ -47,7 +47,7 @@ def measure(args: argparse.Namespace) -> Report:
     rows: list[dict[str, Any]] = []
 
     def step(name: str, started: float, size: int = 0) -> None:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        peak = peak_bytes() or 0
         rows.append({
             "step": name, "CPU s": round(time.process_time() - started, 2),
             "MB": round(size / 1e6, 1), "peak MB so far": round(peak / 1e6),

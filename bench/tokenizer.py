@@ -15,7 +15,6 @@ import hashlib
 import io
 import json
 import os
-import resource
 import sys
 import sysconfig
 import tempfile
@@ -25,6 +24,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from corpusmill.pipeline.peak import peak_bytes
 from corpusmill.pipeline.progress import to_stderr as say
 from corpusmill.tokenizers.bpe_training import learn_by_kernel, learn_by_library
 from corpusmill.tokenizers.splits import PATTERNS
@@ -85,7 +85,7 @@ def measure(args: argparse.Namespace) -> Report:
 
     for split in args.split or SPLITS:
         ours, seconds = _timed(learn_by_kernel, some, split, vocabulary, EOS, 2)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        peak = peak_bytes() or 0
         theirs, library = _timed(learn_by_library, some, split, vocabulary, EOS, 2)
         row(split, "ours", seconds, seconds, **{"peak MB so far": round(peak / 1e6)})
         row(split, "Hugging Face", library, seconds, **{"merges equal": ours == theirs})

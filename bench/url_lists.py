@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import resource
 import statistics
 import sys
 import tempfile
@@ -19,6 +18,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from corpusmill.pipeline.peak import peak_bytes
 from corpusmill.pipeline.progress import to_stderr as say
 from corpusmill.stages.filters.url_lists import load_lists
 
@@ -45,7 +45,8 @@ def load(folder: str) -> int:
     """Loads the lists in a folder, if one is named, and prints the most memory that it took."""
     if folder:
         load_lists([folder], ["adult"])
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+    # Not by getrusage: that begins with what the process that started this one held.
+    print(peak_bytes())
     return 0
 
 

@@ -191,9 +191,10 @@ def test_a_damaged_download_is_no_error() -> None:
 
 
 BOMBS = """
-import functools, gzip, json, resource, sys, zlib
+import functools, gzip, json, sys, zlib
 import brotli, zstandard
 from corpusmill.pipeline.stage import InputFile
+from corpusmill.pipeline.peak import peak_bytes, start_again
 from corpusmill.pipeline.registry import build
 
 MIB = 1 << 20
@@ -232,14 +233,15 @@ files = {
 files = {name: files[name] for name in sys.argv[2:]}
 for name, data in files.items():
     open(sys.argv[1] + "/" + name, "wb").write(data)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+start_again()
+before = peak_bytes()
 found = {}
 for name, data in files.items():
     stage = build("sources.jsonl" if "jsonl" in name else "sources.warc", {}, name)
     file = InputFile("t", sys.argv[1] + "/" + name, name, len(data))
     found[name] = [getattr(r.outcome, "reason", getattr(r.outcome, "type", "kept"))
                    for r in stage.read(file)]
-print(json.dumps([found, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024]))
+print(json.dumps([found, (peak_bytes() - before) // 2**20]))
 """
 
 
