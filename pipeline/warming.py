@@ -19,7 +19,8 @@ MODULES = (
     "stages.extract.blocks.intake", "stages.extract.blocks.measure",
     "tokenizers.encode_kernel", "tokenizers.piece_kernel", "tokenizers.count_kernel",
     "tokenizers.merge_kernel", "tokenizers.pair_kernel", "stages.decontaminate.grams_kernel",
-    "stages.decontaminate.paraphrase_kernel",
+    "stages.decontaminate.paraphrase_kernel", "stages.decontaminate.markup_kernel",
+    "stages.filters.domain_kernel",
 )  # fmt: skip
 """Modules of kernels: the tier own's, and those that are used once there is much text, or by a
 verb. The longest first."""

@@ -20,7 +20,7 @@ from .candidates import first_numbers
 from .guards import SAMPLES, Counts, add, largest
 from .ids import hex_ids
 from .keeping import preference
-from .parts import FIXED, Need, Part, parts
+from .parts import FIXED, Need, Part, give_back, parts
 from .sets import MOST, Sets, at_least, column_sets, packed_ids, places
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _FILE = "families"
 """For each candidate, by number, the smallest number of its family, or -1: 8 bytes each."""
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
-_NEEDS = (Need("gathered", "set", 6), Need("ties", "a", 10))
+_NEEDS = (Need("gathered", "set", 10), Need("ties", "a", 17))
 """What `split` holds."""
 
 
@@ -125,6 +125,8 @@ def split(ctx: TaskContext, stars: Callable[..., None], floor: float, large_clus
     large: list[tuple[str, int, str | None, list[str]]] = []
     for part in parts(ctx, *_NEEDS):
         found = _clusters(part, stars, at_least(floor))
+        if ctx.memory_bytes:
+            give_back()
         table = found.verdicts()
         ctx.write("verdicts", table, hash_of_ids(table["id"].to_pylist()))
         gone = found.gone()

@@ -28,4 +28,4 @@ def test_report(capsys: pytest.CaptureFixture[str]) -> None:
     report = json.loads(capsys.readouterr().out)
     peak = {row["load"]: row["peak_mb"] for row in report["rows"]}
     assert 0 < peak["start"] < peak["first"]
-    assert report["bars"]["first load, MB in all"]["holds"]
+    assert report["bars"]["first load, MB in all"]["holds"], report
