@@ -131,6 +131,11 @@ def _dated(seen: Seen) -> bool:
     return seen.year and not seen.signed and not seen.flat
 
 
+def _no_house(seen: Seen) -> bool:
+    """Whether the number is a year or has a unit behind it."""
+    return _dated(seen) or _UNIT_BEHIND.match(seen.after) is not None
+
+
 _WEAK_FRENCH: Final = _words("cours route passage square voie villa av ave place esplanade")
 
 
@@ -202,7 +207,7 @@ _SURE_ENDS: Final = re.compile(
 
 
 def _german(seen: Seen) -> bool:
-    if _dated(seen) or _UNIT_BEHIND.match(seen.after):
+    if _no_house(seen):
         return False
     if seen.coded or seen.flat:
         return True
@@ -215,7 +220,7 @@ def _german(seen: Seen) -> bool:
 
 
 def _parted(seen: Seen) -> bool:
-    if _dated(seen) or _UNIT_BEHIND.match(seen.after) or seen.words[0] in _ARTICLES:
+    if _no_house(seen) or seen.words[0] in _ARTICLES:
         return False
     sure = seen.words[-2].lower().rstrip(".") in ("str", "straße", "strasse", "gasse", "allee")
     return sure or seen.signed or seen.flat
@@ -229,7 +234,7 @@ _PLACES: Final = _words(
 
 
 def _at(seen: Seen) -> bool:
-    if _dated(seen) or _UNIT_BEHIND.match(seen.after):
+    if _no_house(seen):
         return False
     if seen.words[-2].lower() in _MONTHS:
         return False
@@ -240,7 +245,7 @@ _CAPITAL: Final = re.compile("[A-ZÀ-ÞĀ-Ž]")
 
 
 def _slavic(seen: Seen) -> bool:
-    if _dated(seen) or seen.before.endswith("et ") or _UNIT_BEHIND.match(seen.after):
+    if _no_house(seen) or seen.before.endswith("et "):
         return False
     first, *names = seen.words[:-1]
     if first.endswith("."):  # which ends a sentence too
@@ -252,7 +257,7 @@ _SURE_BEHIND: Final = _words("ulica ulice cesta trg tn tänav pst puiestee mnt m
 
 
 def _behind(seen: Seen) -> bool:
-    if _dated(seen) or seen.words[0] in _ARTICLES or _UNIT_BEHIND.match(seen.after):
+    if _no_house(seen) or seen.words[0] in _ARTICLES:
         return False
     return seen.coded or seen.flat or seen.words[-2] in _SURE_BEHIND
 

@@ -15,7 +15,7 @@ from corpusmill.stages.clean.digits import (
 )
 from corpusmill.stages.clean.spans import Span
 from corpusmill.stages.clean.tables import IBAN_FORMATS, IBAN_LENGTHS
-from corpusmill.stages.clean.windows import Windows, scan
+from corpusmill.stages.clean.windows import Windows, scan, whole
 
 Detector = Callable[[str, Windows], Iterator[Span]]
 
@@ -152,6 +152,12 @@ def test_ssns(text: str, expected: list[str]) -> None:
 )
 def test_phones(text: str, expected: list[str]) -> None:
     assert found(phones, text) == expected
+
+
+def test_the_joints_of_a_north_american_number_are_alike() -> None:
+    """Asked of the detector itself: the pass would not send it there."""
+    assert list(phones("415-555.0166", whole("415-555.0166"))) == []
+    assert len(list(phones("415-555-0166", whole("415-555-0166")))) == 1
 
 
 def test_a_list_of_numbers_leans_on_the_first() -> None:
