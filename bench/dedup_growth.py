@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ctypes
 import json
-import re
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from corpusmill.pipeline.peak import own_peak_bytes, start_again
 
 from .dedup_made import BANDS, FileContext, write_bands, write_edges, write_families, write_sets
 from .harness import ROOT, Bar, BenchError
@@ -134,21 +135,16 @@ def timed(size: int, most_rows: int, memory_bytes: int = 0) -> dict[str, Any]:
 
 
 def measured(phase: Callable[[FileContext], None], ctx: FileContext) -> tuple[float, int]:
-    """CPU seconds of a task, and the highest resident memory above that of before, in bytes."""
+    """CPU seconds of a task, and the most memory of its own above that of before, in bytes."""
     import pyarrow as pa
 
     pa.default_memory_pool().release_unused()
     ctypes.CDLL(None).malloc_trim(0)  # else the work might be done in what is free already
-    Path("/proc/self/clear_refs").write_text("5")  # the peak is what is held now
-    before = _memory("VmRSS")
+    start_again()  # the peak is what is held now
+    before = own_peak_bytes() or 0
     started = time.process_time()
     phase(ctx)
-    return time.process_time() - started, _memory("VmHWM") - before
-
-
-def _memory(name: str) -> int:
-    found = re.search(rf"{name}:\s*(\d+) kB", Path("/proc/self/status").read_text())
-    return 1024 * int(found[1]) if found else 0
+    return time.process_time() - started, (own_peak_bytes() or 0) - before
 
 
 if __name__ == "__main__":

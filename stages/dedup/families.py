@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _FILE = "families"
 """For each candidate, by number, the smallest number of its family, or -1: 8 bytes each."""
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
-_NEEDS = (Need("gathered", "set", 10), Need("ties", "a", 17))
+_NEEDS = (Need("gathered", "set", 6), Need("ties", "a", 10))
 """What `split` holds."""
 
 

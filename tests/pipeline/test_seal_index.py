@@ -111,12 +111,12 @@ CODE = """
 import sys, time
 from pathlib import Path
 import pyarrow.compute, pyarrow.parquet
-from corpusmill.pipeline.peak import peak_bytes, start_again
+from corpusmill.pipeline.peak import own_peak_bytes, start_again
 from corpusmill.pipeline.seal_index import SealIndex
 start_again()
-before, started = peak_bytes(), time.process_time()
+before, started = own_peak_bytes(), time.process_time()
 found = SealIndex(Path(sys.argv[1]), "k").pieces("docs", 300)
-print(len(found), (peak_bytes() - before) // 1024, time.process_time() - started)
+print(len(found), (own_peak_bytes() - before) // 1024, time.process_time() - started)
 """
 
 

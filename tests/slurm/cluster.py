@@ -158,6 +158,13 @@ class Cluster:
         self.call("slurmctld")
         self.wait("it answers", lambda: self.call("squeue", check=False).returncode == 0)
 
+    def requeue(self, job: str) -> None:
+        """Ends a running job and queues it again; returns when it may be started. A node refuses
+        for good what was signed within the second in which it ended the job: it was before."""
+        self.call("scontrol", "requeue", job)
+        self.wait("it is queued again", lambda: f"{job} PENDING" in self.queue())
+        time.sleep(1.1)
+
     def start_now(self, job: str) -> None:
         """Takes away the two minutes that a requeued job must wait."""
         self.call("scontrol", "update", f"JobId={job}", "StartTime=now", check=False)

@@ -24,7 +24,7 @@ def test_forty_tasks_through_drain_requeue_and_a_restarted_controller(site: Site
     array = site.record()["rounds"][0]["jobs"][0]["id"]
     first = started.read_text()
     started.unlink()
-    cluster.call("scontrol", "requeue", f"{array}_1")
+    cluster.requeue(f"{array}_1")
 
     def again() -> bool:
         cluster.start_now(f"{array}_1")

@@ -36,6 +36,19 @@ def test_parts_are_as_many_as_the_budget_asks_for(tmp_path: Path, memory: int, c
     assert max(map(len, read)) < 1.5 * 1500 / count
 
 
+def test_a_budget_chooses_the_allocator_that_gives_back(tmp_path: Path) -> None:
+    used = pa.default_memory_pool()
+    for memory in (0, FIXED):
+        ctx = MemoryContext(tmp_path, memory_bytes=memory)
+        ctx.write("rows", pa.table({"h": np.arange(9, dtype=np.uint64)}))
+        try:
+            list(parts.parts(ctx, Need("rows", "h", 8)))
+            found = pa.default_memory_pool().backend_name
+        finally:
+            pa.set_memory_pool(used)
+        assert found == ("jemalloc" if memory else used.backend_name)
+
+
 def pages(make: Any) -> list[Any]:
     r = random.Random(8)
     texts = []

@@ -194,7 +194,7 @@ BOMBS = """
 import functools, gzip, json, sys, zlib
 import brotli, zstandard
 from corpusmill.pipeline.stage import InputFile
-from corpusmill.pipeline.peak import peak_bytes, start_again
+from corpusmill.pipeline.peak import own_peak_bytes, start_again
 from corpusmill.pipeline.registry import build
 
 MIB = 1 << 20
@@ -234,14 +234,14 @@ files = {name: files[name] for name in sys.argv[2:]}
 for name, data in files.items():
     open(sys.argv[1] + "/" + name, "wb").write(data)
 start_again()
-before = peak_bytes()
+before = own_peak_bytes()
 found = {}
 for name, data in files.items():
     stage = build("sources.jsonl" if "jsonl" in name else "sources.warc", {}, name)
     file = InputFile("t", sys.argv[1] + "/" + name, name, len(data))
     found[name] = [getattr(r.outcome, "reason", getattr(r.outcome, "type", "kept"))
                    for r in stage.read(file)]
-print(json.dumps([found, (peak_bytes() - before) // 2**20]))
+print(json.dumps([found, (own_peak_bytes() - before) // 2**20]))
 """
 
 
