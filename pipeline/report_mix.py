@@ -75,10 +75,14 @@ def _certificate(manifest: Mapping[str, Any]) -> str:
             name, found["items"], found["visible"], found["found"], found["documents"],
             "not known" if most is None else f"{most:.2%}",
         ])  # fmt: skip
-    return text + table(
+    text += table(
         ["benchmark", "items", "items that the search sees", "items found", "documents with them",
          "false alarms of one method, at most"], rows,
     )  # fmt: skip
+    for name, found in sorted(manifest["contamination"].items()):
+        for other, count in found.get("also_in", {}).items():
+            text += f"<p>{count} items of {safe(name)} are items of {safe(other)} too.</p>"
+    return text
 
 
 __all__ = ["mix_section"]

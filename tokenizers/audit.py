@@ -149,16 +149,16 @@ class BenchmarkSearch:
 
     def figures(self) -> dict[str, dict[str, Any]]:
         """Per benchmark: ``items`` in all, those ``visible`` to any method, ``documents`` with a
-        hit, and ``false_alarms`` of each method, as measured elsewhere. Empty if nothing was
+        hit, ``false_alarms`` of each method, as measured elsewhere, and ``also_in``, where there is
+        any: the number of its items that another benchmark has too. Empty if nothing was
         searched."""
         if self._benchmarks is None or not self.found:
             return {}
+        told = ("items", "visible", "false_alarms", "also_in")
         return {
             c.benchmark: {
-                "items": c.items,
-                "visible": c.visible,
                 "documents": self.documents[c.benchmark],
-                "false_alarms": c.plain()["false_alarms"],
+                **{name: value for name, value in c.plain().items() if name in told},
             }
             for c in self._benchmarks.certificates
         }

@@ -23,7 +23,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -56,6 +56,27 @@ class Benchmark:
     """Whether no report may show what its items say."""
 
 
+def shared_items(benchmarks: Sequence[Benchmark]) -> dict[str, dict[str, int]]:
+    """By benchmark, and by each other one that has some of its items: how many of them. An item is
+    the same if question and answer are, but for case and white space."""
+    holders: dict[str, list[str]] = {}
+    for benchmark in benchmarks:
+        for said in {_said(item) for item in benchmark.items}:
+            holders.setdefault(said, []).append(benchmark.name)
+    found: dict[str, dict[str, int]] = {}
+    for benchmark in benchmarks:
+        others = found[benchmark.name] = {}
+        for item in benchmark.items:
+            for other in holders[_said(item)]:
+                if other != benchmark.name:
+                    others[other] = others.get(other, 0) + 1
+    return found
+
+
+def _said(item: Item) -> str:
+    return "\0".join(" ".join(text.casefold().split()) for text in (item.question, item.answer))
+
+
 def load(folder: str | Path) -> list[Benchmark]:
     """Every benchmark of `folder`, by name. Raises AssetError for a folder that is missing or
     holds none, and for a file that is malformed, empty, of an unknown layout, or there twice."""
@@ -77,7 +98,7 @@ def load(folder: str | Path) -> list[Benchmark]:
 def _refuse_copies(loaded: list[Benchmark], root: Path) -> None:
     by_content: dict[str, str] = {}
     for benchmark in loaded:
-        said = sorted(f"{i.question.strip()}\0{i.answer.strip()}" for i in benchmark.items)
+        said = sorted(map(_said, benchmark.items))
         content = hashlib.sha256("\1".join(said).encode("utf-8", "surrogatepass")).hexdigest()
         other = by_content.setdefault(content, benchmark.name)
         if other != benchmark.name:
@@ -266,4 +287,4 @@ def _labels(path: Path, rows: int) -> list[int] | None:
     return values
 
 
-__all__ = ["SCHEMA", "Benchmark", "Item", "load"]
+__all__ = ["SCHEMA", "Benchmark", "Item", "load", "shared_items"]

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from corpusmill.pipeline.errors import AssetError, ConfigError
 
-from .benchmarks import Benchmark
+from .benchmarks import Benchmark, shared_items
 from .index import Hit, coverage_report
 from .rules import HALF_ANYWHERE, METHODS, Rules
 
@@ -51,9 +51,12 @@ class Certificate:
     """Method → items that it found, an item counting for the first method that found it."""
     false_alarms: Mapping[str, FalseAlarms]
     """Method → its false alarms over clean documents, for the methods that the search used."""
+    also_in: Mapping[str, int]
+    """Other benchmark → items of this one that are among its items too."""
 
     def plain(self) -> dict[str, Any]:
-        """As JSON has it; rates as strings, since a lock holds no floats."""
+        """As JSON has it; rates as strings, since a lock holds no floats. ``also_in`` is there
+        where it is not empty."""
         return {
             "items": self.items,
             "visible": self.visible,
@@ -68,6 +71,7 @@ class Certificate:
                 }
                 for method, f in self.false_alarms.items()
             },
+            **({"also_in": dict(sorted(self.also_in.items()))} if self.also_in else {}),
         }
 
 
@@ -119,6 +123,7 @@ def certify(
         known = first.get(key, hit.method)
         first[key] = min(known, hit.method, key=METHODS.index)
     alarms = _alarms(rules)
+    shared = shared_items(benchmarks)
     result = []
     for line in coverage_report(benchmarks, found, rules):
         methods = [m for (b, _), m in sorted(first.items()) if b == line.benchmark]
@@ -127,6 +132,7 @@ def certify(
                 line.benchmark, line.version, line.items, line.visible, line.by_half,
                 line.found,
                 {m: methods.count(m) for m in METHODS if m in methods}, alarms,
+                shared[line.benchmark],
             )
         )  # fmt: skip
     return result

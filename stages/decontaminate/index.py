@@ -218,7 +218,8 @@ class ContaminationIndex:
                 yield c.document, entry, match
 
     def _add_paraphrases(self, part: _Part, best: dict[tuple[int, str, str], Match]) -> None:
-        """The words of a text tell one item: of items that are alike, the one found first."""
+        """The words of a text tell one item: of items that are alike, the one found first. One that
+        stands in two benchmarks is found for both."""
         if self._paraphrases is None:
             return
         told = self._paraphrases.find(part.table.hash, part.begin, part.stop)
@@ -228,7 +229,7 @@ class ContaminationIndex:
         for m in sorted(told, key=lambda m: (-m.share, m.document, m.number)):
             match = Match("paraphrase", m.share, m.start, m.end)
             others = taken.setdefault(m.document, [])
-            if not any(_mostly_in(match, other) for other in others):
+            if not any(_mostly_in(match, other) and match != other for other in others):
                 entry = self.entries[m.number]
                 best[m.document, entry.benchmark, entry.item] = match
                 others.append(match)

@@ -62,7 +62,7 @@ class Ngram(Stage):
     both, and drops where nothing would be left."""
 
     name = "decontaminate.ngram"
-    version = 6
+    version = 7
     kind = "decide"
     Params = NgramParams
     params: NgramParams

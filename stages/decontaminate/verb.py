@@ -30,8 +30,9 @@ def contamination_jsonl(
     counts where its line goes on, too. A path that ends in ``.gz`` is compressed. Returns
     ``{"rows", "contaminated",
     "benchmarks": [{"benchmark", "version", "items", "visible", "found", "by_method",
-    "false_alarms"}]}``, the last two as in `corpusmill.stages.decontaminate.certificate`. Raises
-    InputError for a row that is no object or has no text, AssetError for the benchmarks.
+    "false_alarms", "also_in"?}]}``, the last three as in
+    `corpusmill.stages.decontaminate.certificate`. Raises InputError for a row that is no object or
+    has no text, AssetError for the benchmarks.
     """
     benchmarks = load(benchmarks_dir)
     rules = Rules(**HALF_ANYWHERE) if half_anywhere else Rules()

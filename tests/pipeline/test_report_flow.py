@@ -93,6 +93,7 @@ def test_the_mix_as_wanted_and_as_it_came_out(tmp_path: Path) -> None:
         "contamination": {"gsm8k": {
             "items": 8, "visible": 7, "found": 2, "documents": 3,
             "false_alarms": {"run": {"upper_95": "0.0002"}, "half": {"upper_95": "0.0015"}},
+            "also_in": {"math": 4},
         }},
     }  # fmt: skip
     (tmp_path / "shards").mkdir()
@@ -112,6 +113,7 @@ def test_the_mix_as_wanted_and_as_it_came_out(tmp_path: Path) -> None:
     assert cells(page, "Benchmark items in the shards")[1:] == [
         ["gsm8k", "8", "7", "2", "3", "0.15%"]
     ]
+    assert "<p>4 items of gsm8k are items of math too.</p>" in page
     assert cells(page, "Benchmark items found by ngram")[1:] == [
         ["gsm8k", "cut", "2"], ["gsm8k", "dropped", "1"],
     ]  # fmt: skip

@@ -65,3 +65,12 @@ def test_no_figures_for_rules_that_were_not_measured() -> None:
     assert anywhere["window"] == usual["window"]
     with pytest.raises(ConfigError, match="other"):
         certify([SET], [Hit("other", "a", "run", 1.0, 0, 1)])
+
+
+def test_items_that_another_set_has_too() -> None:
+    part = Benchmark("part", "1", "CC0-1.0", "1" * 64, (Item("x", f" {LONG.upper()}\n"),))
+    other = Benchmark("other", "1", "CC0-1.0", "2" * 64, (Item("b", "Open jar", "push"),))
+    made = {c.benchmark: c for c in certify([SET, part, other], [])}
+    assert made["set"].plain()["also_in"] == {"part": 1}
+    assert made["part"].plain()["also_in"] == {"set": 1}
+    assert "also_in" not in made["other"].plain()

@@ -96,6 +96,17 @@ def test_ten_thousand_tellings_are_judged_by_a_few() -> None:
     assert hit.method == "paraphrase"
 
 
+def test_an_item_of_two_benchmarks_is_found_for_both() -> None:
+    sets = [
+        Benchmark(name, "1", "CC0-1.0", digit * 64, (*others, item()))
+        for name, digit, others in (("all", "0", (Item("o", OTHER, "3"),)), ("part", "1", ()))
+    ]
+    (hits,) = ContaminationIndex.build(sets).find([TOLD])
+    assert [(h.benchmark, h.item, h.method) for h in hits] == [
+        ("all", "q", "paraphrase"), ("part", "q", "paraphrase"),
+    ]  # fmt: skip
+
+
 def test_what_is_found_word_for_word_is_no_paraphrase_as_well() -> None:
     twin = Item("twin", TOLD)
     index = ContaminationIndex.build([Benchmark("set", "1", "CC0-1.0", "0" * 64, (item(), twin))])
