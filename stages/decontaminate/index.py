@@ -219,20 +219,27 @@ class ContaminationIndex:
 
     def _add_paraphrases(self, part: _Part, best: dict[tuple[int, str, str], Match]) -> None:
         """The words of a text tell one item: of items that are alike, the one found first. One that
-        stands in two benchmarks is found for both."""
+        stands in two benchmarks, word for word, is found for both."""
         if self._paraphrases is None:
             return
         told = self._paraphrases.find(part.table.hash, part.begin, part.stop)
-        taken: dict[int, list[Match]] = {}
+        taken: dict[int, list[tuple[Match, Entry | None]]] = {}
         for (document, _, _), match in best.items():
-            taken.setdefault(document, []).append(match)
+            taken.setdefault(document, []).append((match, None))
         for m in sorted(told, key=lambda m: (-m.share, m.document, m.number)):
             match = Match("paraphrase", m.share, m.start, m.end)
             others = taken.setdefault(m.document, [])
-            if not any(_mostly_in(match, other) and match != other for other in others):
-                entry = self.entries[m.number]
+            entry = self.entries[m.number]
+            if not any(_mostly_in(match, o) and not _copies(entry, its) for o, its in others):
                 best[m.document, entry.benchmark, entry.item] = match
-                others.append(match)
+                others.append((match, entry))
+
+
+def _copies(entry: Entry, other: Entry | None) -> bool:
+    """Whether two benchmarks have the same item."""
+    if other is None or entry.benchmark == other.benchmark:
+        return False
+    return np.array_equal(entry.words, other.words)
 
 
 def _mostly_in(match: Match, other: Match) -> bool:

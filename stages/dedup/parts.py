@@ -93,8 +93,8 @@ def _bytes(ctx: TaskContext, need: Need) -> float:
 
 
 def _frugal() -> None:
-    """Has this process take Arrow's memory from jemalloc, where Arrow was built with it: of what
-    was freed, mimalloc, its first choice, keeps 30 to 60 MB, whatever it is told."""
+    """Has this process take Arrow's memory from jemalloc, where Arrow was built with it: mimalloc,
+    its first choice, kept up to 60 MB of what was freed, or took twice the time to give it back."""
     import pyarrow as pa
 
     if "jemalloc" in pa.supported_memory_backends():

@@ -166,6 +166,13 @@ def test_the_same_file_twice(tmp_path: Path) -> None:
         load(tmp_path)
 
 
+def test_the_same_items_in_other_case(tmp_path: Path) -> None:
+    write(tmp_path / "a.jsonl", [{"question": "Why so?", "answer": "A"}])
+    write(tmp_path / "b.jsonl", [{"question": "WHY  SO?", "answer": "a\n"}])
+    with pytest.raises(AssetError, match="hold the same items"):
+        load(tmp_path)
+
+
 def registry(folder: Path, **entry: Any) -> None:
     head = {"name": "set", "version": "1", "licence": "MIT", "files": ["set.jsonl"], **entry}
     content = {"schema": "corpusmill/benchmarks/1", "benchmarks": [head]}

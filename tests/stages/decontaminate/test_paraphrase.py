@@ -107,6 +107,16 @@ def test_an_item_of_two_benchmarks_is_found_for_both() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("question", [QUESTION, QUESTION.replace("cellar", "cellars")])
+def test_of_items_that_are_alike_one_is_found(question: str) -> None:
+    alike = Item("r", question, "12")
+    one = [Benchmark("set", "1", "CC0-1.0", "0" * 64, (item(), alike))]
+    two = [Benchmark(b, "1", "CC0-1.0", b * 64, (i,)) for b, i in (("1", item()), ("2", alike))]
+    for sets, most in ((one, 1), (two, 2 if question == QUESTION else 1)):
+        (hits,) = ContaminationIndex.build(sets).find([TOLD])
+        assert len(hits) == most
+
+
 def test_what_is_found_word_for_word_is_no_paraphrase_as_well() -> None:
     twin = Item("twin", TOLD)
     index = ContaminationIndex.build([Benchmark("set", "1", "CC0-1.0", "0" * 64, (item(), twin))])
