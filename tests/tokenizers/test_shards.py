@@ -329,6 +329,7 @@ def test_decoded_shards_are_searched(
             {"id": "2", "question": other, "answer": "95"}]  # fmt: skip
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     (folder / "sacks.jsonl").write_text(lines, encoding="utf-8")
+    (folder / "part.jsonl").write_text(lines.partition("\n")[0], encoding="utf-8")
     docs = helpers["make_docs"](30)
     texts = docs["text"].to_pylist()
     texts[4] = f"{texts[4]}\n{question}\n{texts[5]}"
@@ -341,8 +342,9 @@ def test_decoded_shards_are_searched(
         alarms = figures.pop("false_alarms")
         assert figures == {
             "items": 2, "visible": 2, "documents": 1, "found": 1, "found_items": ["1"],
-            "by_method": {"ngram": 1},
+            "by_method": {"ngram": 1}, "also_in": {"part": 1},
         }  # fmt: skip
+        assert manifest(ctx)["contamination"]["part"]["found_items"] == ["1"]
         assert set(alarms) == {"ngram", "run", "window", "short", "half", "paraphrase"}
         assert float(alarms["ngram"]["upper_95"]) < 0.001
     assert len(ctx.notes("check")) == 4
