@@ -20,7 +20,7 @@ from .candidates import first_numbers
 from .guards import SAMPLES, Counts, add, largest
 from .ids import hex_ids
 from .keeping import preference
-from .parts import FIXED, Need, Part, give_back, parts
+from .parts import FIXED, Need, Part, parts
 from .sets import MOST, Sets, at_least, column_sets, packed_ids, places
 
 if TYPE_CHECKING:
@@ -125,8 +125,6 @@ def split(ctx: TaskContext, stars: Callable[..., None], floor: float, large_clus
     large: list[tuple[str, int, str | None, list[str]]] = []
     for part in parts(ctx, *_NEEDS):
         found = _clusters(part, stars, at_least(floor))
-        if ctx.memory_bytes:
-            give_back()
         table = found.verdicts()
         ctx.write("verdicts", table, hash_of_ids(table["id"].to_pylist()))
         gone = found.gone()

@@ -60,11 +60,8 @@ class Part:
             return self.ctx.read(table, partition=self.ctx.index, columns=columns)
         pieces = self.ctx.batches(table, partition=self.ctx.index, columns=columns)
         found = [piece.filter(pa.array(chosen(piece))) for piece in pieces]
-        give_back()
-        whole = pa.concat_tables(found).combine_chunks()
-        del found
-        give_back()
-        return whole
+        _give_back()
+        return pa.concat_tables(found).combine_chunks()
 
     def by_hash(self, table: str, column: str, columns: Sequence[str] | None = None) -> pa.Table:
         """The rows of the partition whose hash, in `column`, is in this part."""
@@ -88,7 +85,7 @@ def parts(ctx: TaskContext, *needs: Need) -> Iterator[Part]:
 def _bytes(ctx: TaskContext, need: Need) -> float:
     pieces = ctx.batches(need.table, partition=ctx.index, columns=(need.column,))
     size = sum(int(piece.nbytes) for piece in pieces)
-    give_back()
+    _give_back()
     return need.times * size
 
 
@@ -101,7 +98,7 @@ def _frugal() -> None:
         pa.set_memory_pool(pa.jemalloc_memory_pool())
 
 
-def give_back() -> None:
+def _give_back() -> None:
     """What Arrow has freed goes back to the system, of which it would keep as much again."""
     import pyarrow as pa
 
